@@ -1,4 +1,4 @@
-/* Grows arrays: each time they become twice as large. */
+/* Grows arrays: each time they become twice as large; and searches in them. */
 #include "base/array.h"
 
 #include <errno.h>
@@ -57,4 +57,19 @@ void array_free_strings(char **strings, size_t count)
     for (size_t i = 0; i < count; i++)
         free(strings[i]);
     free(strings);
+}
+
+size_t array_up_to(const void *items, size_t count, size_t size, uint64_t key)
+{
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        uint64_t first;
+        memcpy(&first, (const char *)items + middle * size, sizeof first);
+        if (first <= key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }

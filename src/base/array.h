@@ -1,11 +1,18 @@
-/* Arrays that grow by one element after the other. */
+/* Arrays that grow by one element after the other, and arrays in order. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Makes an array larger, for array_room. */
 bool array_grow(void *items, size_t *capacity, size_t size);
+
+/*
+ * How many of the COUNT elements of SIZE bytes at ITEMS are not above KEY: each begins with a uint64_t, by which they
+ * ascend.
+ */
+size_t array_up_to(const void *items, size_t count, size_t size, uint64_t key);
 
 /*
  * Makes room behind COUNT elements of SIZE bytes in an array for *CAPACITY of them, which is malloc'd. ITEMS is the

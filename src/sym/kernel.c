@@ -10,16 +10,15 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "sym/demangle.h"
+#include "sym/reading.h"
 
 enum {
-    MAX_TEXT = 1 << 28,         /* bytes of the list; 5 MB are usual */
-    MAX_SIZE = 1 << 22,         /* of a symbol; the largest BPF programs have 1 MB */
-    REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading the list again */
-    REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
+    MAX_TEXT = 1 << 28, /* bytes of the list; 5 MB are usual */
+    MAX_SIZE = 1 << 22, /* of a symbol; the largest BPF programs have 1 MB */
 };
 
 struct symbol_line {
@@ -161,13 +160,6 @@ static void take_text(struct kernel *kernel, char *text, size_t size)
     kernel->text = text;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 static void read_again(struct kernel *kernel)
 {
     uint64_t start = now_ns();
@@ -175,24 +167,16 @@ static void read_again(struct kernel *kernel)
     char *text = read_text(kernel->path, &size);
     if (text)
         take_text(kernel, text, size);
-    uint64_t end = now_ns(), pause = (end - start) * REREAD_SHARE;
-    kernel->next_reading = end + (pause > REREAD_PAUSE ? pause : REREAD_PAUSE);
+    kernel->next_reading = next_reading(start);
 }
 
 /* The symbol of ADDRESS: the best-ranked of the last address that is not above it. */
 static const struct symbol_line *find(const struct kernel *kernel, uint64_t address)
 {
-    size_t low = 0, high = kernel->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (kernel->lines[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (!low || address - kernel->lines[low - 1].address >= MAX_SIZE)
+    size_t below = array_up_to(kernel->lines, kernel->count, sizeof *kernel->lines, address);
+    if (!below || address - kernel->lines[below - 1].address >= MAX_SIZE)
         return NULL;
-    const struct symbol_line *line = &kernel->lines[low - 1];
+    const struct symbol_line *line = &kernel->lines[below - 1];
     while (line > kernel->lines && line[-1].address == line->address)
         line--;
     return line;

@@ -107,15 +107,8 @@ void maps_free(struct maps *maps)
 /* The index of the first mapping that ends after ADDRESS. */
 static size_t first_after(const struct maps *maps, uint64_t address)
 {
-    size_t low = 0, high = maps->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (maps->items[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t begun = array_up_to(maps->items, maps->count, sizeof *maps->items, address);
+    return begun && maps->items[begun - 1].end > address ? begun - 1 : begun;
 }
 
 bool mapping_is_of(const struct mapping *mapping, uint64_t device, uint64_t inode, const char *name)

@@ -11,14 +11,13 @@
 
 #include "elf/elf_file.h"
 #include "sym/demangle.h"
+#include "sym/reading.h"
 #include "sym/spans.h"
 
 enum {
     MAX_TEXT = 1 << 28, /* bytes that are read; a large Java process writes 10 MB */
     MAX_LINES = 1 << 22,
-    MAX_CODE = 1 << 30,         /* bytes of one piece of code */
-    REREAD_SHARE = 20,          /* at most 1/20 of the time goes into reading the file again */
-    REREAD_PAUSE = 1000 * 1000, /* and 1 ms passes in any case, in ns */
+    MAX_CODE = 1 << 30, /* bytes of one piece of code */
     /* ns; files have the time of the last tick, of which there are 100 a second at least */
     CLOCK_STEP = 20 * 1000 * 1000,
 };
@@ -118,13 +117,6 @@ static char *read_text(const struct elf_file *file)
     return text;
 }
 
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
 static bool same_file(const struct stat *a, const struct stat *b)
 {
     return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
@@ -157,8 +149,7 @@ static void read_again(struct perfmap *perfmap, const struct perfmap_owner *owne
         }
         close(file.fd);
     }
-    uint64_t end = now_ns(), pause = (end - start) * REREAD_SHARE;
-    perfmap->next_reading = end + (pause > REREAD_PAUSE ? pause : REREAD_PAUSE);
+    perfmap->next_reading = next_reading(start);
 }
 
 bool perfmap_refresh(struct perfmap *perfmap, const struct perfmap_owner *owner)

@@ -75,18 +75,18 @@ static void read_slots(const struct elf_file *elf, const Elf64_Shdr *section, st
     free(chunk);
 }
 
+/* Slots and stubs both begin with their address. */
 static int by_address(const void *a, const void *b)
 {
-    const struct got_slot *left = a, *right = b;
-    return (left->address > right->address) - (left->address < right->address);
+    uint64_t left = *(const uint64_t *)a, right = *(const uint64_t *)b;
+    return (left > right) - (left < right);
 }
 
-/* The symbol whose address SLOT gets; 0: none. */
+/* The symbol whose address the slot at ADDRESS gets; 0: none. */
 static uint32_t symbol_of(const struct got_slots *slots, uint64_t address)
 {
-    const struct got_slot wanted = {.address = address};
     const struct got_slot *found =
-        slots->count ? bsearch(&wanted, slots->items, slots->count, sizeof wanted, by_address) : NULL;
+        slots->count ? bsearch(&address, slots->items, slots->count, sizeof *found, by_address) : NULL;
     return found ? found->symbol : 0;
 }
 
@@ -130,12 +130,6 @@ static void read_entries(struct stub_reader *reader, const Elf64_Shdr *section)
             room = push_entry(reader, entry, symbol);
     }
     free(code);
-}
-
-static int entries_by_address(const void *a, const void *b)
-{
-    const struct stub *left = a, *right = b;
-    return (left->address > right->address) - (left->address < right->address);
 }
 
 /* True if NAME is that of a section of stubs. */
@@ -185,7 +179,7 @@ struct plt *plt_load(const struct elf_file *elf)
         plt_free(reader.plt);
         return NULL;
     }
-    qsort(reader.plt->entries, reader.plt->count, sizeof *reader.plt->entries, entries_by_address);
+    qsort(reader.plt->entries, reader.plt->count, sizeof *reader.plt->entries, by_address);
     return reader.plt;
 }
 
@@ -212,15 +206,8 @@ static char *stub_name(char *name)
 
 const char *plt_lookup(struct plt *plt, uint64_t address, uint64_t *offset)
 {
-    size_t low = 0, high = plt->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (plt->entries[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    struct stub *entry = low ? &plt->entries[low - 1] : NULL;
+    size_t below = array_up_to(plt->entries, plt->count, sizeof *plt->entries, address);
+    struct stub *entry = below ? &plt->entries[below - 1] : NULL;
     if (!entry || address - entry->address >= entry->size)
         return NULL;
     if (!entry->whole) {

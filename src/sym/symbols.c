@@ -19,7 +19,6 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "sym/demangle.h"
@@ -27,11 +26,10 @@
 #include "sym/kernel.h"
 #include "sym/made.h"
 #include "sym/processes.h"
+#include "sym/reading.h"
 #include "sys/mmap_events.h"
 
 enum {
-    REREAD_SHARE = 20,             /* at most 1/20 of the time goes into reading mappings again */
-    REREAD_PAUSE = 1000 * 1000,    /* and 1 ms passes in any case, in ns */
     MADE_PAUSE = 10 * 1000 * 1000, /* ns between two looks at whether processes have renamed the code that they make */
 };
 
@@ -84,13 +82,6 @@ void symbols_free(struct symbols *symbols)
     tdestroy(symbols->texts, free);
     free(symbols->changed);
     free(symbols);
-}
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
 }
 
 static int compare_texts(const void *a, const void *b)
@@ -230,8 +221,7 @@ static int process_read(struct symbols *symbols, struct process *process)
             tell(symbols, process);
         }
     }
-    uint64_t end = now_ns(), pause = (end - begin) * REREAD_SHARE;
-    process->next_reading = end + (pause > REREAD_PAUSE ? pause : REREAD_PAUSE);
+    process->next_reading = next_reading(begin);
     tell_changes(symbols);
     return rc;
 }

@@ -61,7 +61,7 @@ static bool read_version(const struct frame_section *section, uint64_t version, 
 }
 
 /* The CIE at POSITION of the last section. */
-static int read_cie(struct call_frames *frames, uint32_t position, struct bytes bytes)
+static int read_cie(struct call_frames *frames, uint64_t position, struct bytes bytes)
 {
     uint8_t number = (uint8_t)(frames->section_count - 1);
     const struct frame_section *section = &frames->sections[number];
@@ -98,17 +98,11 @@ static int read_cie(struct call_frames *frames, uint32_t position, struct bytes 
  * FDEs. */
 static const struct cie *find_cie(const struct call_frames *frames, size_t first, uint64_t position)
 {
-    size_t low = first, high = frames->cie_count;
-    if (high > first && frames->cies[high - 1].position == position)
-        return &frames->cies[high - 1];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (frames->cies[middle].position < position)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < frames->cie_count && frames->cies[low].position == position ? &frames->cies[low] : NULL;
+    size_t count = frames->cie_count - first;
+    const struct cie *cies = count ? frames->cies + first : NULL;
+    if (count && cies[count - 1].position != position)
+        count = array_up_to(cies, count, sizeof *cies, position);
+    return count && cies[count - 1].position == position ? &cies[count - 1] : NULL;
 }
 
 /* True if a linker has thrown away the code of this FDE: it leaves 0 or 1 as its start, lld also -1 or -2. */
@@ -157,7 +151,7 @@ static int read_fde(struct call_frames *frames, const struct cie *cie, struct by
 }
 
 /* The record at POSITION of the last section, which has the SIZE bytes at BODY; WIDE: it is one of 64-bit DWARF. */
-static int read_record(struct call_frames *frames, size_t first_cie, uint32_t position, const uint8_t *body,
+static int read_record(struct call_frames *frames, size_t first_cie, uint64_t position, const uint8_t *body,
                        uint64_t size, bool wide)
 {
     const struct frame_section *section = &frames->sections[frames->section_count - 1];
@@ -182,7 +176,7 @@ static int read_records(struct call_frames *frames)
     size_t first_cie = frames->cie_count;
     int rc = 0;
     while (!rc && bytes_left(&records)) {
-        uint32_t position = (uint32_t)(records.at - section->bytes);
+        uint64_t position = (uint64_t)(records.at - section->bytes);
         uint64_t length = bytes_unsigned(&records, 4);
         bool wide = length == UINT32_MAX;
         if (wide)

@@ -10,9 +10,9 @@
 
 /* The common part of the FDEs of a compiler's run. */
 struct cie {
+    uint64_t position; /* in the section */
     const struct arch_unwind *arch;
-    uint32_t position; /* in the section */
-    uint8_t section;   /* index */
+    uint8_t section; /* index */
     uint8_t pointer_encoding;
     bool has_data; /* its FDEs begin with augmentation data … */
     /* … of which this is a pointer: to what is to be done when an exception passes; POINTER_OMITTED: none */

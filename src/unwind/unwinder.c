@@ -71,7 +71,7 @@ struct unwinder {
     struct ring_buffer *wanted;
     struct unwind_kernel *kernel; /* the map, mapped */
     uint32_t generation;
-    pid_t *pids; /* those that the kernel knows, or has asked for, ascending */
+    uint64_t *pids; /* those that the kernel knows, or has asked for, ascending */
     size_t pid_count, pid_capacity;
     struct unwind_process process; /* in the making */
     struct pending pending[UNWIND_MAPPINGS];
@@ -89,23 +89,16 @@ struct unwinder {
     atomic_bool stops;
 };
 
-static size_t position(const struct unwinder *unwinder, pid_t pid)
+/* How many of the known processes have a number up to PID. */
+static size_t up_to(const struct unwinder *unwinder, pid_t pid)
 {
-    size_t low = 0, high = unwinder->pid_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (unwinder->pids[middle] < pid)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return array_up_to(unwinder->pids, unwinder->pid_count, sizeof *unwinder->pids, (uint64_t)pid);
 }
 
 static bool is_loaded(const struct unwinder *unwinder, pid_t pid)
 {
-    size_t at = position(unwinder, pid);
-    return at < unwinder->pid_count && unwinder->pids[at] == pid;
+    size_t count = up_to(unwinder, pid);
+    return count && unwinder->pids[count - 1] == (uint64_t)pid;
 }
 
 static void remember(struct unwinder *unwinder, pid_t pid)
@@ -114,9 +107,9 @@ static void remember(struct unwinder *unwinder, pid_t pid)
         return;
     if (!array_room(&unwinder->pids, unwinder->pid_count, &unwinder->pid_capacity, sizeof *unwinder->pids))
         return;
-    size_t at = position(unwinder, pid);
-    memmove(unwinder->pids + at + 1, unwinder->pids + at, (unwinder->pid_count - at) * sizeof pid);
-    unwinder->pids[at] = pid;
+    size_t at = up_to(unwinder, pid);
+    memmove(unwinder->pids + at + 1, unwinder->pids + at, (unwinder->pid_count - at) * sizeof *unwinder->pids);
+    unwinder->pids[at] = (uint64_t)pid;
     unwinder->pid_count++;
 }
 
@@ -134,9 +127,9 @@ static void forget(struct unwinder *unwinder, pid_t pid)
     bpf_map_delete_elem(unwinder->maps.early, &key);
     if (!bpf_map_delete_elem(unwinder->maps.process, &key))
         write_change(unwinder);
-    size_t at = position(unwinder, pid);
+    size_t after = up_to(unwinder, pid);
+    memmove(unwinder->pids + after - 1, unwinder->pids + after, (unwinder->pid_count - after) * sizeof *unwinder->pids);
     unwinder->pid_count--;
-    memmove(unwinder->pids + at, unwinder->pids + at + 1, (unwinder->pid_count - at) * sizeof pid);
 }
 
 static int build(void *context, const struct elf_file *elf, const struct debug_file_search *search)

@@ -151,27 +151,13 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many symbols lie at ADDRESS or below. */
-static size_t symbols_up_to(const struct slide_file *file, uint64_t address)
-{
-    size_t low = 0, high = file->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (file->symbols[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Where to begin decoding, so that what jumps over a short distance to ADDRESS is decoded: an instruction's start. */
 static uint64_t begin_before(const struct slide_file *file, const struct arch_code *arch, uint64_t address,
                              uint64_t lowest)
 {
     if (address - lowest <= arch->near_reach)
         return lowest;
-    size_t symbols = symbols_up_to(file, address - arch->near_reach);
+    size_t symbols = array_up_to(file->symbols, file->symbol_count, sizeof *file->symbols, address - arch->near_reach);
     uint64_t start = symbols ? file->symbols[symbols - 1] : lowest;
     if (start < lowest)
         start = lowest;
@@ -313,7 +299,8 @@ static int slide_in_file(struct slide_file *file, struct site *sites, size_t cou
             /* somebody wants it to be just there; or its arguments are in other registers than are looked at */
             continue;
         struct slider *slider = &sliders.items[sliders.count++];
-        size_t next = symbols_up_to(file, sites[i].address); /* another symbol is another entry */
+        /* another symbol is another entry */
+        size_t next = array_up_to(file->symbols, file->symbol_count, sizeof *file->symbols, sites[i].address);
         *slider = (struct slider){.site = &sites[i], .limit = UINT64_MAX};
         if (next < file->symbol_count)
             slider->limit = file->symbols[next] - sites[i].address;
