@@ -46,9 +46,8 @@ void *section_read(const struct elf_file *elf, const Elf64_Shdr *section, uint64
     return bytes;
 }
 
-/* How the contents at BYTES are compressed: the length of the header, 0 for not at all, or a negative errno. */
-static int read_header(const struct elf_file *elf, const Elf64_Shdr *section, const uint8_t *bytes, size_t size,
-                       uint64_t *whole)
+int section_header(const struct elf_file *elf, const Elf64_Shdr *section, const uint8_t *bytes, size_t size,
+                   uint64_t *whole)
 {
     Elf64_Chdr header;
     if (section->sh_flags & SHF_COMPRESSED) {
@@ -99,7 +98,7 @@ int section_uncompress(const struct elf_file *elf, const Elf64_Shdr *section, ui
     if (!input)
         return -ENOMEM;
     int rc = elf_file_read(elf, section->sh_offset, input, length);
-    int header = rc ? rc : read_header(elf, section, input, length, &whole);
+    int header = rc ? rc : section_header(elf, section, input, length, &whole);
     if (!header) {
         *bytes = input;
         *size = length;

@@ -20,6 +20,13 @@ const char *section_name(const struct elf_file *elf, const Elf64_Shdr *section);
 void *section_read(const struct elf_file *elf, const Elf64_Shdr *section, uint64_t max, size_t *size);
 
 /*
+ * How SECTION, whose contents are the SIZE bytes at BYTES, is compressed: the length of the header, and in *WHOLE the
+ * size of what follows, uncompressed; 0: not at all; -ENODATA: damaged; -ENOTSUP: by something else than zlib.
+ */
+int section_header(const struct elf_file *elf, const Elf64_Shdr *section, const uint8_t *bytes, size_t size,
+                   uint64_t *whole);
+
+/*
  * The contents of SECTION, which may be of ELF or made up by the caller, uncompressed: as they are, compressed
  * (SHF_COMPRESSED), or compressed as .zdebug_*. *BYTES, *SIZE long and no more than MAX, which the caller frees. 0,
  * -ENODATA: damaged, or the file has none, -EFBIG, -ENOTSUP: compressed by something else than zlib, -ENOMEM, -errno.

@@ -34,7 +34,7 @@ static enum class_passing worse(enum class_passing a, enum class_passing b)
 static bool tells_defaults(Dwarf_Die *unit)
 {
     Dwarf_Attribute attribute;
-    const char *producer = debugentry_attribute(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
+    const char *producer = dwarf_attr(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
     if (!producer || strncmp(producer, "GNU C++", 7) != 0 || strstr(producer, "-gstrict-dwarf"))
         return false;
     const char *version = strchr(producer + 4, ' ');

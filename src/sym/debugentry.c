@@ -32,28 +32,23 @@ bool debugentry_next(Dwarf_Die *entry)
     return dwarf_siblingof(entry, entry) == 0;
 }
 
-bool debugentry_attribute(Dwarf_Die *entry, unsigned name, Dwarf_Attribute *attribute)
-{
-    return dwarf_attr(entry, name, attribute) != NULL;
-}
-
 bool debugentry_number(Dwarf_Die *entry, unsigned name, Dwarf_Word *number)
 {
     Dwarf_Attribute attribute;
-    return debugentry_attribute(entry, name, &attribute) && !dwarf_formudata(&attribute, number);
+    return dwarf_attr(entry, name, &attribute) && !dwarf_formudata(&attribute, number);
 }
 
 bool debugentry_flag(Dwarf_Die *entry, unsigned name)
 {
     Dwarf_Attribute attribute;
     bool flag;
-    return debugentry_attribute(entry, name, &attribute) && !dwarf_formflag(&attribute, &flag) && flag;
+    return dwarf_attr(entry, name, &attribute) && !dwarf_formflag(&attribute, &flag) && flag;
 }
 
 bool debugentry_referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result)
 {
     Dwarf_Attribute attribute;
-    return debugentry_attribute(entry, name, &attribute) && dwarf_formref_die(&attribute, result);
+    return dwarf_attr(entry, name, &attribute) && dwarf_formref_die(&attribute, result);
 }
 
 bool debugentry_is_structure(int tag)

@@ -18,9 +18,7 @@ void debugentry_end(void);
 /* Goes on to the next entry beside ENTRY; false: there is none, or the question has passed too many. */
 bool debugentry_next(Dwarf_Die *entry);
 
-/* The attribute NAME of ENTRY itself; false: there is none. */
-bool debugentry_attribute(Dwarf_Die *entry, unsigned name, Dwarf_Attribute *attribute);
-/* The same as a number. */
+/* The attribute NAME of ENTRY itself as a number; false: there is none. */
 bool debugentry_number(Dwarf_Die *entry, unsigned name, Dwarf_Word *number);
 /* True if ENTRY has the attribute NAME, and it is not false. */
 bool debugentry_flag(Dwarf_Die *entry, unsigned name);

@@ -36,7 +36,7 @@ static const char *foreign_language(Dwarf_Die *unit)
 static enum debugfunction_compiler compiler_of(Dwarf_Die *unit)
 {
     Dwarf_Attribute attribute;
-    const char *producer = debugentry_attribute(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
+    const char *producer = dwarf_attr(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
     if (producer && strstr(producer, "clang"))
         return COMPILER_CLANG;
     if (!producer || strncmp(producer, "GNU ", 4) != 0)
@@ -155,15 +155,6 @@ static bool find_instance(Dwarf_Die *entry, const Dwarf_Die *parameter, Dwarf_Di
     return false;
 }
 
-static const char *name_of(Dwarf_Die *entry)
-{
-    const char *name = dwarf_diename(entry);
-    Dwarf_Die origin;
-    if (!name && debugentry_referred(entry, DW_AT_abstract_origin, &origin))
-        name = dwarf_diename(&origin);
-    return name ? name : "";
-}
-
 /*
  * True if PARAMETER, the FIRST or not, is one that the compiler would add, and has not: to a destructor gcc adds
  * whether a whole object is destroyed, which it makes two functions of.
@@ -185,7 +176,8 @@ static int find_parameter(Dwarf_Die *function, Dwarf_Die *instance, unsigned num
         bool has_own = find_instance(instance, entry, &own);
         if (is_left_out(entry, !listed++, has_own ? &own : NULL) || passed++ < number)
             continue;
-        *result = (struct debugparameter){name_of(entry), debugtype_of(entry), has_own ? dwarf_dieoffset(&own) : 0};
+        const char *name = dwarf_diename(entry);
+        *result = (struct debugparameter){name ? name : "", debugtype_of(entry), has_own ? dwarf_dieoffset(&own) : 0};
         return 0;
     }
     return -ERANGE;

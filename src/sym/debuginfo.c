@@ -27,7 +27,6 @@ enum {
     MAX_INTERVALS = 1 << 23, /* of one unit, and of all units together */
     MAX_DEPTH = 256,         /* of entries inside each other */
     LINE_BYTES = 40,         /* libdw's struct Dwarf_Line_s with the place that it takes */
-    MAX_REFERENCES = 16,     /* from an inlined function to where its name is */
 };
 
 /* A function, or one that was inlined. */
@@ -308,32 +307,21 @@ size_t debuginfo_unread(const struct debuginfo *debuginfo)
  * ------------------------------------------------------------------------------------------------------ */
 
 /* The text of attribute NAME, of ENTRY or of what it is an instance or the definition of. */
-static const char *chase_text(Dwarf_Die *entry, unsigned name)
+static const char *text_of(Dwarf_Die *entry, unsigned name)
 {
-    Dwarf_Die at = *entry;
-    for (int i = 0; i < MAX_REFERENCES; i++) {
-        Dwarf_Attribute attribute, reference;
-        if (dwarf_attr(&at, name, &attribute))
-            return dwarf_formstring(&attribute);
-        if (!dwarf_attr(&at, DW_AT_abstract_origin, &reference) && !dwarf_attr(&at, DW_AT_specification, &reference))
-            break;
-        Dwarf_Die next;
-        if (!dwarf_formref_die(&reference, &next))
-            break;
-        at = next;
-    }
-    return NULL;
+    Dwarf_Attribute attribute;
+    return dwarf_formstring(dwarf_attr_integrate(entry, name, &attribute));
 }
 
 static const char *node_name(struct debuginfo *debuginfo, struct node *node)
 {
     Dwarf_Die entry;
     if (!node->name && dwarf_offdie(debuginfo->own.dwarf, node->entry, &entry)) {
-        const char *name = chase_text(&entry, DW_AT_linkage_name);
+        const char *name = text_of(&entry, DW_AT_linkage_name);
         if (!name)
-            name = chase_text(&entry, DW_AT_MIPS_linkage_name); /* what compilers called it before DWARF 4 */
+            name = text_of(&entry, DW_AT_MIPS_linkage_name); /* what compilers called it before DWARF 4 */
         if (!name)
-            name = chase_text(&entry, DW_AT_name);
+            name = text_of(&entry, DW_AT_name);
         node->name = name ? demangle(name) : NULL;
     }
     return node->name;
@@ -356,10 +344,8 @@ static const char *file_name(struct debuginfo *debuginfo, struct unit *unit, siz
     if (!unit->texts[number]) {
         const char *name = dwarf_filesrc(unit->files, number, NULL, NULL), *folder = NULL;
         Dwarf_Die entry;
-        Dwarf_Attribute attribute;
-        if (name && dwarf_offdie(debuginfo->own.dwarf, unit->entry, &entry) &&
-            dwarf_attr(&entry, DW_AT_comp_dir, &attribute))
-            folder = dwarf_formstring(&attribute);
+        if (name && dwarf_offdie(debuginfo->own.dwarf, unit->entry, &entry))
+            folder = text_of(&entry, DW_AT_comp_dir);
         char *whole = NULL;
         if (folder && is_below(folder, name, unit->version) && asprintf(&whole, "%s/%s", folder, name) < 0)
             whole = NULL;
@@ -411,14 +397,21 @@ static void find_call(struct debuginfo *debuginfo, struct unit *unit, const stru
         place->line = (unsigned)number;
 }
 
-size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct source_line *places, size_t room)
+/* The unit that ADDRESS lies in, parsed; NULL: it lies in none. */
+static struct unit *unit_at(struct debuginfo *debuginfo, uint64_t address)
 {
     uint32_t number = spans_find(&debuginfo->spans, address);
-    if (number == SPANS_NOBODY || !room)
-        return 0;
-    struct unit *unit = &debuginfo->units[number];
-    if (!unit->parsed)
+    struct unit *unit = number == SPANS_NOBODY ? NULL : &debuginfo->units[number];
+    if (unit && !unit->parsed)
         parse_unit(debuginfo, unit);
+    return unit;
+}
+
+size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct source_line *places, size_t room)
+{
+    struct unit *unit = room ? unit_at(debuginfo, address) : NULL;
+    if (!unit)
+        return 0;
     places[0] = (struct source_line){0};
     find_line(debuginfo, unit, address, &places[0]);
     uint32_t at = spans_find(&unit->spans, address);
@@ -441,13 +434,8 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct so
 
 bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t *entry)
 {
-    uint32_t number = spans_find(&debuginfo->spans, address);
-    if (number == SPANS_NOBODY)
-        return false;
-    struct unit *unit = &debuginfo->units[number];
-    if (!unit->parsed)
-        parse_unit(debuginfo, unit);
-    uint32_t at = spans_find(&unit->spans, address);
+    struct unit *unit = unit_at(debuginfo, address);
+    uint32_t at = unit ? spans_find(&unit->spans, address) : SPANS_NOBODY;
     while (at != SPANS_NOBODY && unit->nodes[at].inlined)
         at = unit->nodes[at].parent;
     if (at == SPANS_NOBODY)

@@ -135,16 +135,10 @@ static uint32_t number_for(Dwarf_Die *entry, unsigned dimension)
 
 uint32_t debugtype_of(Dwarf_Die *entry)
 {
-    Dwarf_Die at = *entry, next;
-    for (int depth = 0; depth < DEEPEST; depth++) {
-        if (debugentry_referred(&at, DW_AT_type, &next))
-            return number_for(&next, 0);
-        if (!debugentry_referred(&at, DW_AT_abstract_origin, &next) &&
-            !debugentry_referred(&at, DW_AT_specification, &next))
-            return 0;
-        at = next;
-    }
-    return 0;
+    Dwarf_Attribute attribute;
+    Dwarf_Die type; /* its own, or that of what it is an instance or the definition of */
+    bool typed = dwarf_attr_integrate(entry, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, &type);
+    return typed ? number_for(&type, 0) : 0;
 }
 
 bool debugtype_entry(uint32_t number, Dwarf_Die *entry)
@@ -220,8 +214,7 @@ static bool has_negative(Dwarf_Die *entry)
     do {
         Dwarf_Attribute attribute;
         Dwarf_Sword number;
-        if (debugentry_attribute(&value, DW_AT_const_value, &attribute) && !dwarf_formsdata(&attribute, &number) &&
-            number < 0)
+        if (dwarf_attr(&value, DW_AT_const_value, &attribute) && !dwarf_formsdata(&attribute, &number) && number < 0)
             return true;
     } while (debugentry_next(&value));
     return false;
@@ -370,7 +363,7 @@ static bool place_member(Dwarf_Die *entry, uint64_t base, uint32_t type_number, 
     Dwarf_Word bytes = 0, bits = 0, at = 0, storage;
     Dwarf_Attribute attribute;
     *field = (struct debugfield){.type = type_number};
-    if (debugentry_attribute(entry, DW_AT_data_member_location, &attribute) && dwarf_formudata(&attribute, &bytes)) {
+    if (dwarf_attr(entry, DW_AT_data_member_location, &attribute) && dwarf_formudata(&attribute, &bytes)) {
         Dwarf_Block block; /* DWARF 2: DW_OP_plus_uconst and a number */
         if (dwarf_formblock(&attribute, &block) || block.length < 2 || block.data[0] != DW_OP_plus_uconst)
             return false;
@@ -479,7 +472,7 @@ static bool lies_at(struct debuginfo *debuginfo, Dwarf_Die *variable, uint64_t a
     Dwarf_Block block;
     struct location location;
     Dwarf_Off entry = dwarf_dieoffset(variable);
-    bool fixed = debugentry_attribute(variable, DW_AT_location, &attribute) && !dwarf_formblock(&attribute, &block);
+    bool fixed = dwarf_attr(variable, DW_AT_location, &attribute) && !dwarf_formblock(&attribute, &block);
     if (!fixed || location_find(debuginfo, entry, entry, 0, false, &location) || location.count != 1 ||
         location.pieces[0].kind != LOCATION_IN_MEMORY)
         return false;
@@ -490,7 +483,7 @@ static bool lies_at(struct debuginfo *debuginfo, Dwarf_Die *variable, uint64_t a
 /* Looks at the variables below PARENT: its own, those of its namespaces, and the static ones of its functions. */
 static void search_variables(Dwarf_Die *parent, int depth, struct variable_search *search)
 {
-    Dwarf_Die entry, declared;
+    Dwarf_Die entry;
     if (depth == DEEPEST || dwarf_child(parent, &entry))
         return;
     do {
@@ -500,8 +493,6 @@ static void search_variables(Dwarf_Die *parent, int depth, struct variable_searc
         if (tag != DW_TAG_variable || search->exact)
             continue;
         const char *name = dwarf_diename(&entry);
-        if (!name && debugentry_referred(&entry, DW_AT_specification, &declared))
-            name = dwarf_diename(&declared);
         search->exact = lies_at(search->debuginfo, &entry, search->address);
         bool named = name && !strcmp(name, search->name) && dwarf_hasattr(&entry, DW_AT_location);
         if (search->exact || (named && !search->any)) {

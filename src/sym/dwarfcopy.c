@@ -33,25 +33,13 @@ bool dwarfcopy_is_possible(const struct elf_file *elf)
     return section && is_wanted(elf, section, false);
 }
 
-/* How large SECTION, which begins at BYTES, is when it is uncompressed. */
-static uint64_t whole_size(const Elf64_Shdr *section, const unsigned char *bytes, const char *name)
+/* How large SECTION of ELF, which begins at BYTES, is when it is uncompressed. */
+static uint64_t whole_size(const struct elf_file *elf, const Elf64_Shdr *section, const unsigned char *bytes)
 {
-    uint64_t size = section->sh_size;
-    Elf64_Chdr header;
-    if (section->sh_flags & SHF_COMPRESSED) {
-        if (size < sizeof header)
-            return UINT64_MAX;
-        memcpy(&header, bytes, sizeof header);
-        return header.ch_size > size ? header.ch_size : size;
-    }
-    if (name[1] != 'z')
-        return size;
-    if (size < 12 || memcmp(bytes, "ZLIB", 4)) /* then the size, in 8 bytes, the highest first */
-        return UINT64_MAX;
     uint64_t whole = 0;
-    for (int i = 4; i < 12; i++)
-        whole = whole << 8 | bytes[i];
-    return whole > size ? whole : size;
+    if (section_header(elf, section, bytes, (size_t)section->sh_size, &whole) == -ENODATA)
+        return UINT64_MAX;
+    return whole > section->sh_size ? whole : section->sh_size;
 }
 
 /* Copies what libdw needs of ELF into one file in memory: header, contents, names of sections, table of sections. */
@@ -103,7 +91,7 @@ static int copy_sections(struct dwarfcopy *copy, const struct elf_file *elf, boo
         int rc = elf_file_read(elf, from->sh_offset, copy->bytes + at, (size_t)from->sh_size);
         if (rc)
             return rc;
-        uint64_t uncompressed = whole_size(from, copy->bytes + at, section_name(elf, from));
+        uint64_t uncompressed = whole_size(elf, from, copy->bytes + at);
         if (uncompressed > MAX_DEBUG - copy->whole)
             return -EFBIG;
         copy->whole += uncompressed;

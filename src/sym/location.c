@@ -544,7 +544,7 @@ static int find_expression(struct context *context, Dwarf_Die *entry, unsigned n
     Dwarf_Attribute attribute;
     Dwarf_Block block;
     uint64_t offset;
-    if (!debugentry_attribute(entry, name, &attribute))
+    if (!dwarf_attr(entry, name, &attribute))
         return -ENODATA;
     *ranged = dwarf_formblock(&attribute, &block) != 0;
     if (!*ranged) {
@@ -563,7 +563,7 @@ static int find_constant(Dwarf_Die *entry, struct location *result)
     Dwarf_Block block;
     Dwarf_Sword number;
     struct location_piece *piece = &result->pieces[0];
-    if (!debugentry_attribute(entry, DW_AT_const_value, &attribute))
+    if (!dwarf_attr(entry, DW_AT_const_value, &attribute))
         return -ENODATA;
     if (!dwarf_formblock(&attribute, &block))
         *piece = (struct location_piece){.kind = LOCATION_IS_BYTES, .bytes = block.data, .size = block.length};
