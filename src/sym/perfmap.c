@@ -34,11 +34,6 @@ struct perfmap {
     char *name;   /* the one handed out last */
 };
 
-struct perfmap *perfmap_new(void)
-{
-    return calloc(1, sizeof(struct perfmap));
-}
-
 void perfmap_free(struct perfmap *perfmap)
 {
     if (!perfmap)
@@ -92,15 +87,15 @@ static void parse_all(struct perfmap *perfmap)
 }
 
 /* Opens the file: only fd and stat of *FILE. False where there is none that may be trusted. */
-static bool open_file(const struct perfmap_owner *owner, struct elf_file *file)
+static bool open_file(const struct process *process, struct elf_file *file)
 {
     char path[64];
-    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)owner->pid);
-    file->fd = elf_file_open_path(owner->root, path);
+    snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)process->inner_pid);
+    file->fd = elf_file_open_path(process->root ? process->root->fd : -1, path);
     if (file->fd < 0)
         return false;
-    if (!fstat(file->fd, &file->stat) && (file->stat.st_uid == owner->uid || file->stat.st_uid == 0) &&
-        file->stat.st_mtim.tv_sec >= owner->started && file->stat.st_size > 0 && file->stat.st_size <= MAX_TEXT)
+    if (!fstat(file->fd, &file->stat) && (file->stat.st_uid == process->uid || file->stat.st_uid == 0) &&
+        file->stat.st_mtim.tv_sec >= process->started && file->stat.st_size > 0 && file->stat.st_size <= MAX_TEXT)
         return true;
     close(file->fd);
     return false;
@@ -130,12 +125,15 @@ static bool is_recent(const struct timespec *time)
     return (now.tv_sec - time->tv_sec) * INT64_C(1000000000) + now.tv_nsec - time->tv_nsec < CLOCK_STEP;
 }
 
-/* Takes over what the file has, if it has changed since it was last read. */
-static void read_again(struct perfmap *perfmap, const struct perfmap_owner *owner)
+/* Takes over what the file of PROCESS has, if it has changed, unless it was looked at a moment ago. */
+static void read_again(const struct process *process)
 {
+    struct perfmap *perfmap = process->perfmap;
     uint64_t start = now_ns();
     struct elf_file file;
-    if (open_file(owner, &file)) {
+    if (start < perfmap->next_reading)
+        return;
+    if (open_file(process, &file)) {
         char *text = same_file(&file.stat, &perfmap->stat) ? NULL : read_text(&file);
         if (text) {
             perfmap->changed = true;
@@ -152,21 +150,35 @@ static void read_again(struct perfmap *perfmap, const struct perfmap_owner *owne
     perfmap->next_reading = next_reading(start);
 }
 
-bool perfmap_refresh(struct perfmap *perfmap, const struct perfmap_owner *owner)
+bool perfmap_may_name(const struct mapping *mapping)
 {
-    if (now_ns() >= perfmap->next_reading)
-        read_again(perfmap, owner);
-    bool changed = perfmap->changed;
-    perfmap->changed = false;
+    return mapping->executable && (!mapping->inode || (mapping->path && !strncmp(mapping->path, "/memfd:", 7)));
+}
+
+bool perfmap_refresh(struct processes *processes)
+{
+    bool changed = false;
+    for (size_t i = 0; i < processes->count; i++) {
+        struct process *process = processes->items[i];
+        if (!process->perfmap || process->exited)
+            continue;
+        read_again(process);
+        changed |= process->perfmap->changed;
+        process->perfmap->changed = false;
+    }
     return changed;
 }
 
-const char *perfmap_lookup(struct perfmap *perfmap, const struct perfmap_owner *owner, uint64_t address,
-                           uint64_t *offset)
+const char *perfmap_lookup(struct processes *processes, struct process *process, uint64_t address, uint64_t *offset)
 {
+    if (!process->inner_pid)
+        processes_read_identity(processes, process);
+    if (!process->inner_pid || (!process->perfmap && !(process->perfmap = calloc(1, sizeof *process->perfmap))))
+        return NULL;
+    struct perfmap *perfmap = process->perfmap;
     uint32_t at = spans_find(&perfmap->spans, address);
-    if (at == SPANS_NOBODY && now_ns() >= perfmap->next_reading) {
-        read_again(perfmap, owner);
+    if (at == SPANS_NOBODY) {
+        read_again(process);
         at = spans_find(&perfmap->spans, address);
     }
     if (at == SPANS_NOBODY)

@@ -5,33 +5,22 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
+#include "sym/processes.h"
 
-struct perfmap;
-
-/* Whose file it is. */
-struct perfmap_owner {
-    pid_t pid; /* as the process itself sees it */
-    uid_t uid;
-    int64_t started; /* s, CLOCK_REALTIME */
-    int root;        /* its root directory where it differs from ours, else -1 */
-};
-
-struct perfmap *perfmap_new(void);
 void perfmap_free(struct perfmap *perfmap); /* NULL is fine */
 
-/*
- * The name of what is at ADDRESS, with its distance from the start in *OFFSET: the one written last counts. NULL where
- * there is none; the file is looked at again then if it was not looked at a moment ago. Owned by PERFMAP, valid until
- * the next call.
- */
-const char *perfmap_lookup(struct perfmap *perfmap, const struct perfmap_owner *owner, uint64_t address,
-                           uint64_t *offset);
+/* True if MAPPING holds code that no file has: .NET keeps it in a memfd. */
+bool perfmap_may_name(const struct mapping *mapping);
 
 /*
- * Reads the file again if it has changed, and that was not done a moment ago: true if it was read since the last call,
- * here or by perfmap_lookup, so that names may have changed.
+ * The name of the code at ADDRESS of PROCESS, one of PROCESSES, with its distance from the start in *OFFSET: the one
+ * written last counts. NULL where there is none; the file is looked at again then if it was not looked at a moment ago.
+ * Valid until the next call.
  */
-bool perfmap_refresh(struct perfmap *perfmap, const struct perfmap_owner *owner);
+const char *perfmap_lookup(struct processes *processes, struct process *process, uint64_t address, uint64_t *offset);
+
+/*
+ * Reads files of which names are known again, if they have changed and that was not done a moment ago: then the new
+ * names count, for addresses that had names, too. True if one was read since the last call, here or by perfmap_lookup.
+ */
+bool perfmap_refresh(struct processes *processes);

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sym/perfmap.h"
 #include "sys/procstat.h"
 
 enum {

@@ -7,7 +7,8 @@
 #include <sys/types.h>
 
 #include "sym/maps.h"
-#include "sym/perfmap.h"
+
+struct perfmap;
 
 /* A root directory that is not ours, or ours with other file systems mounted in it: a service's private /tmp. */
 struct root {

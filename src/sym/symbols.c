@@ -24,8 +24,7 @@
 #include "sym/demangle.h"
 #include "sym/files.h"
 #include "sym/kernel.h"
-#include "sym/made.h"
-#include "sym/processes.h"
+#include "sym/perfmap.h"
 #include "sym/reading.h"
 #include "sys/mmap_events.h"
 
@@ -385,7 +384,7 @@ uint64_t symbols_renamings(struct symbols *symbols)
 {
     uint64_t now = symbols->any_made ? now_ns() : 0;
     if (now > symbols->next_look) {
-        bool changed = made_refresh(&symbols->processes);
+        bool changed = perfmap_refresh(&symbols->processes);
         symbols->renamings += changed;
         symbols->generation += changed;
         symbols->next_look = now_ns() + MADE_PAUSE;
@@ -516,7 +515,7 @@ static int lookup_kernel(struct symbols *symbols, uint64_t address, struct symbo
 static void lookup_made(struct symbols *symbols, struct process *process, uint64_t address, struct symbol *result)
 {
     uint64_t offset;
-    const char *name = made_lookup(&symbols->processes, process, address, &offset);
+    const char *name = perfmap_lookup(&symbols->processes, process, address, &offset);
     if (!name)
         return;
     symbols->any_made = true;
@@ -546,7 +545,7 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
         result->offset += mapping->offset;
     if (mapping->image)
         result->function = image_lookup(mapping->image, result->offset, mapping->executable, &result->offset);
-    if (!result->function && found.now && made_is(mapping))
+    if (!result->function && found.now && perfmap_may_name(mapping))
         lookup_made(symbols, process, address, result);
     return 0;
 }

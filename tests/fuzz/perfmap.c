@@ -12,14 +12,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         root = open(fuzz_folder(), O_PATH | O_DIRECTORY);
     }
     fuzz_write("tmp/perf-23.map", data, size);
-    struct perfmap_owner owner = {.pid = 23, .uid = getuid(), .root = root};
-    struct perfmap *perfmap = perfmap_new();
+    struct process process = {.inner_pid = 23, .uid = getuid(), .root = &(struct root){.fd = root}};
     uint64_t offset, addresses[] = {0, 1, 0x1000, 0x1010, 0x10000000, UINT64_MAX};
     for (size_t i = 0; i < sizeof addresses / sizeof *addresses; i++) {
-        const char *name = perfmap_lookup(perfmap, &owner, addresses[i], &offset);
+        const char *name = perfmap_lookup(NULL, &process, addresses[i], &offset);
         if (name && strlen(name) > 4096)
             abort();
     }
-    perfmap_free(perfmap);
+    perfmap_free(process.perfmap);
     return 0;
 }
