@@ -2,10 +2,7 @@
 #include "compile/compile.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "compile/context/compiler.h"
 #include "compile/context/keep.h"

@@ -24,18 +24,12 @@ static const struct ctype *ctype_of_argument(struct build *build, const struct a
     return name ? ctype_find(build->compiler, name) : NULL;
 }
 
-static struct type integer_type(int bits)
-{
-    return (struct type){.kind = bits == 64 ? TYPE_U64 : TYPE_I64,
-                         .bits = (int8_t)(bits > -64 && bits < 64 ? bits : 0)};
-}
-
 static struct type type_of(struct build *build, const struct argument *argument)
 {
     struct type type = {0};
     switch (argument->kind) {
     case ARGUMENT_INTEGER:
-        type = integer_type(argument->bits);
+        type = type_of_bits(argument->bits);
         break;
     case ARGUMENT_BOOLEAN:
         type.kind = TYPE_BOOLEAN;
@@ -55,7 +49,7 @@ static struct type type_of(struct build *build, const struct argument *argument)
         break;
     }
     if (type.kind == TYPE_POINTER && !type.ctype)
-        type = integer_type(64);
+        type = type_of_bits(64);
     if (argument->place == ARGUMENT_MEMORY)
         type.optional = true;
     return type;

@@ -21,13 +21,9 @@ void build_jump(struct build *build, uint32_t target)
         struct loop *loop = build->frame->loops[target];
         if (!loop || !loop->header || loop->numeric)
             build_fail(build, "a handler cannot jump back into a block");
-        build_jump_back(build, loop);
-        return;
+        return build_jump_back(build, loop);
     }
-    struct block *to = build_block_at(build, target);
-    build_value(build, IR_JUMP, NULL, 0);
-    ir_connect(build->block, to, build->function);
-    build->block = NULL;
+    build_jump_to(build, build_block_at(build, target));
 }
 
 /* The knowledge that a branch gives of a value on one of its edges. */

@@ -41,9 +41,7 @@ static struct value *constant(struct build *build, const struct constant *from)
         captured.u64 = from->u64;
         break;
     case CONSTANT_STRING:
-        captured.kind = CAPTURED_STRING;
-        captured.string.bytes = from->string.bytes;
-        captured.string.length = from->string.length;
+        captured = (struct captured){.kind = CAPTURED_STRING, .string = {from->string.bytes, from->string.length}};
         break;
     case CONSTANT_COMPLEX:
         build_fail(build, "a handler cannot compute with imaginary numbers");
@@ -100,9 +98,7 @@ static void return_values(struct build *build, struct value **values, size_t cou
     result->values = arena_allocate(build->arena, (count + 1) * sizeof *values);
     if (count)
         memcpy(result->values, values, count * sizeof *values);
-    build_value(build, IR_JUMP, NULL, 0);
-    ir_connect(build->block, frame->continuation, build->function);
-    build->block = NULL;
+    build_jump_to(build, frame->continuation);
 }
 
 /* COUNT slots from FIRST on, then the open results of the last call if MULTIPLE. */
@@ -501,12 +497,8 @@ void build_frame(struct build *build)
             build->position = position;
         }
         if (frame->leaders[build->pc]) {
-            if (build->block) {
-                struct block *to = build_block_at(build, build->pc);
-                build_value(build, IR_JUMP, NULL, 0);
-                ir_connect(build->block, to, build->function);
-            }
-            build->block = NULL;
+            if (build->block)
+                build_jump_to(build, build_block_at(build, build->pc));
             struct loop *loop = frame->loops[build->pc];
             build->loop = build_loop_around(build, build->pc);
             if (frame->starts[build->pc])
@@ -523,21 +515,37 @@ void build_frame(struct build *build)
         build_fail(build, "corrupt bytecode: the function does not end");
 }
 
+struct frame *build_new_frame(struct build *build, int function, struct frame *caller, struct error *err)
+{
+    const struct host *host = &build->compiler->host;
+    const struct bytecode *bytecode = host->bytecode(host->context, function, err);
+    if (!bytecode)
+        return NULL;
+    struct frame *frame = arena_allocate(build->arena, sizeof *frame);
+    size_t size = bytecode->instruction_count + 1;
+    *frame = (struct frame){
+        .caller = caller,
+        .function = function,
+        .bytecode = bytecode,
+        .called_from = build->position,
+        .outside = build->loop,
+        .starts = arena_allocate(build->arena, size * sizeof *frame->starts),
+        .leaders = arena_allocate(build->arena, size * sizeof *frame->leaders),
+        .loops = arena_allocate(build->arena, size * sizeof *frame->loops),
+        .names = arena_allocate(build->arena, 258 * sizeof *frame->names),
+    };
+    return frame;
+}
+
 void pass_build(struct function *function)
 {
     struct compiler *compiler = function->compiler;
+    struct build build = {.function = function, .compiler = compiler, .arena = function->arena};
     struct error err = {0};
-    const struct bytecode *bytecode =
-        compiler->host.bytecode(compiler->host.context, function->handler->function, &err);
-    if (!bytecode)
+    build.frame = build_new_frame(&build, function->handler->function, NULL, &err);
+    if (!build.frame)
         compile_fail(compiler, NULL, "%s: %s", function->handler->probe, err.text);
-    struct frame frame = {.function = function->handler->function, .bytecode = bytecode};
-    size_t size = bytecode->instruction_count + 1;
-    frame.starts = arena_allocate(function->arena, size * sizeof *frame.starts);
-    frame.leaders = arena_allocate(function->arena, size * sizeof *frame.leaders);
-    frame.loops = arena_allocate(function->arena, size * sizeof *frame.loops);
-    frame.names = arena_allocate(function->arena, 258 * sizeof *frame.names);
-    struct build build = {.function = function, .compiler = compiler, .arena = function->arena, .frame = &frame};
+    const struct bytecode *bytecode = build.frame->bytecode;
     struct position *position = arena_allocate(function->arena, sizeof *position);
     *position = (struct position){bytecode->file, bytecode->first_line, NULL};
     function->position = position;
@@ -547,7 +555,7 @@ void pass_build(struct function *function)
     build_continue(&build, build_new_block(&build));
     if (bytecode->parameters) {
         build.block->slots[0] = function->event;
-        frame.names[0] = "e";
+        build.frame->names[0] = "e";
     }
     for (unsigned slot = 1; slot < bytecode->parameters; slot++)
         build.block->slots[slot] = ir_nil(function);

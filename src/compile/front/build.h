@@ -65,6 +65,8 @@ struct block *build_new_block(struct build *build);
 void build_start_loop(struct build *build, struct loop *loop);
 /* Ends the current block by a jump back to LOOP's header. */
 void build_jump_back(struct build *build, struct loop *loop);
+/* Ends the current block by a jump to BLOCK: what follows is not reached. */
+void build_jump_to(struct build *build, struct block *block);
 /* Puts BLOCK behind the blocks built so far and appends to it from now on. */
 void build_continue(struct build *build, struct block *block);
 /* Finds where the current frame's jumps lead: its leaders and loops. */
@@ -86,6 +88,8 @@ void build_branch(struct build *build, struct value *condition, uint32_t if_true
 void build_compare(struct build *build, enum ir_op op, struct value *a, struct value *b, bool negated);
 /* Ends it by a test of Lua's truth, with the JMP behind it; COPY: the value tested is stored on the way that jumps. */
 void build_test(struct build *build, const struct instruction *instruction, bool jump_if_true, bool copy);
+/* A frame of the host's FUNCTION, called by CALLER; NULL and ERR where that has no bytecode. */
+struct frame *build_new_frame(struct build *build, int function, struct frame *caller, struct error *err);
 /* Translates FRAME's bytecode into the blocks from BUILD's block on. */
 void build_frame(struct build *build);
 
@@ -101,7 +105,6 @@ const char *build_field_name(struct build *build, const struct value *base, cons
 void build_use_captured(struct build *build, const char *name);
 /* Notes what the script calls a shared object. */
 void build_name_object(struct build *build, const struct value *object, const char *name);
-bool build_is_object(const struct value *value);
 
 /* The handler's arguments, as fields of its event (argument.c). */
 void argument_prepare(struct build *build);

@@ -1,8 +1,6 @@
 /* Checks a decoded function before the compiler indexes by its operands. */
 #include "compile/front/bytecode_verify.h"
 
-#include <string.h>
-
 /* The meaning of an operand. Source: BCDEF in LuaJIT's lj_bc.h. */
 enum mode {
     NONE,

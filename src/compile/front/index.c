@@ -1,12 +1,11 @@
 /* t[k] and t[k] = v: of the event, of captured tables, of shared objects and of records. */
-#include <math.h>
 #include <string.h>
 
 #include "compile/front/build.h"
 #include "compile/infer/held.h"
 #include "compile/ir/fold.h"
 
-bool build_is_object(const struct value *value)
+static bool is_object(const struct value *value)
 {
     return value->op == IR_CONSTANT && value->constant.kind == CAPTURED_OBJECT;
 }
@@ -22,7 +21,7 @@ static struct shared *object_of(struct build *build, const struct value *value)
 
 void build_name_object(struct build *build, const struct value *value, const char *name)
 {
-    if (!build_is_object(value))
+    if (!is_object(value))
         return;
     struct shared *object = build->compiler->objects[value->constant.handle];
     if (!object->name && name)
@@ -104,9 +103,7 @@ static struct value *index_event(struct build *build, struct value *event, const
                    "which call it is, is a number in the kernel: e.nr; up.syscall_name(nr) is its name in the script");
     if (field->source == EVENT_PROBE || (field->source == EVENT_FUNC && !handler->names)) {
         const char *text = field->source == EVENT_PROBE ? handler->probe : handler->symbol;
-        struct captured captured = {.kind = CAPTURED_STRING};
-        captured.string.bytes = text;
-        captured.string.length = strlen(text);
+        struct captured captured = {.kind = CAPTURED_STRING, .string = {text, strlen(text)}};
         return ir_constant(build->function, &captured);
     }
     if (field->source == EVENT_VALUE)
@@ -182,7 +179,7 @@ struct value *build_index(struct build *build, struct value *base, struct value 
         return index_event(build, base, field_name(key));
     if (base == build->function->arguments)
         return argument_index(build, field_name(key));
-    if (build_is_object(base))
+    if (is_object(base))
         return index_object(build, base, key, name);
     if (base->op == IR_CELL) {
         if (named(field_name(key), (const char *const[]){"inc", "add", NULL}))
@@ -221,7 +218,7 @@ struct value *build_index(struct build *build, struct value *base, struct value 
 
 void build_assign(struct build *build, struct value *base, struct value *key, struct value *value, const char *name)
 {
-    if (build_is_object(base)) {
+    if (is_object(base)) {
         struct shared *object = object_of(build, base);
         if (!is_map(object))
             build_fail(build, "'%s' is no map: a handler cannot assign to its elements", name ? name : "?");

@@ -39,50 +39,29 @@ static void inline_function(struct build *build, int function, struct value **ar
                             struct value ***results, size_t *count)
 {
     struct error err = {0};
-    const struct host *host = &build->compiler->host;
-    const struct bytecode *bytecode = host->bytecode(host->context, function, &err);
-    if (!bytecode)
+    struct frame *caller = build->frame, *frame = build_new_frame(build, function, caller, &err);
+    if (!frame)
         build_fail(build, "%s", err.text);
+    const struct bytecode *bytecode = frame->bytecode;
     int depth = 0;
-    for (struct frame *frame = build->frame; frame; frame = frame->caller, depth++)
-        if (frame->function == function)
+    for (const struct frame *outer = caller; outer; outer = outer->caller, depth++)
+        if (outer->function == function)
             build_fail(build, "functions that call themselves cannot run in a handler (line %d)", bytecode->first_line);
     if (depth >= MAX_INLINE_DEPTH)
         build_fail(build, "calls in a handler are nested more than %d deep", MAX_INLINE_DEPTH);
 
-    struct frame *caller = build->frame;
-    struct frame *frame = arena_allocate(build->arena, sizeof *frame);
-    size_t size = bytecode->instruction_count + 1;
-    *frame = (struct frame){
-        .caller = caller,
-        .function = function,
-        .bytecode = bytecode,
-        .called_from = build->position,
-        .outside = build->loop,
-        .starts = arena_allocate(build->arena, size * sizeof *frame->starts),
-        .leaders = arena_allocate(build->arena, size * sizeof *frame->leaders),
-        .loops = arena_allocate(build->arena, size * sizeof *frame->loops),
-        .names = arena_allocate(build->arena, 258 * sizeof *frame->names),
-        .continuation = ir_block(build->function),
-    };
     /* The function cannot touch its caller's slots: behind the call they are what they were. */
-    size_t slots = (size_t)caller->bytecode->frame_size + 2;
-    frame->continuation->frame = caller;
-    frame->continuation->slots = arena_allocate(build->arena, slots * sizeof(struct value *));
+    frame->continuation = build_new_block(build);
     frame->continuation->inherits = build->block;
-
-    struct block *body = ir_block(build->function);
-    body->frame = frame;
-    body->slots = arena_allocate(build->arena, ((size_t)bytecode->frame_size + 2) * sizeof *body->slots);
+    build->frame = frame;
+    struct block *body = build_new_block(build);
     for (unsigned i = 0; i < bytecode->parameters; i++)
         body->slots[i] = i < arg_count ? args[i] : ir_nil(build->function);
-    build_value(build, IR_JUMP, NULL, 0);
-    ir_connect(build->block, body, build->function);
+    build_jump_to(build, body);
 
     uint32_t pc = build->pc;
     const struct loop *loop = build->loop;
     const struct position *position = build->position;
-    build->frame = frame;
     build_continue(build, body);
     build_frame(build);
     build->frame = caller;

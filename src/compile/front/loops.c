@@ -80,7 +80,6 @@ void build_find_jumps(struct build *build)
             mark_loop(build, pc, pc + 1 + bytecode->instructions[pc].d - 0x8000u);
 }
 
-/* The innermost loop around PC. */
 const struct loop *build_loop_around(const struct build *build, uint32_t pc)
 {
     const struct loop *loop = build->loop;

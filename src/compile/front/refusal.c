@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "compile/front/build.h"
-#include "compile/ir/fold.h"
 
 /* The first row that fits. NAMES are words; one ending in a dot is that of a library. */
 static const struct refusal {

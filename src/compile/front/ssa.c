@@ -39,7 +39,6 @@ static struct value *read_slot(struct build *build, struct block *block, unsigne
     return value;
 }
 
-/* The value of SLOT where it is known without making a phi; else NULL. */
 struct value *build_peek(const struct block *block, unsigned slot)
 {
     for (;;) {
@@ -85,6 +84,13 @@ struct block *build_new_block(struct build *build)
     return block;
 }
 
+void build_jump_to(struct build *build, struct block *block)
+{
+    build_value(build, IR_JUMP, NULL, 0);
+    ir_connect(build->block, block, build->function);
+    build->block = NULL;
+}
+
 void build_continue(struct build *build, struct block *block)
 {
     struct function *function = build->function;
@@ -94,12 +100,10 @@ void build_continue(struct build *build, struct block *block)
     build->block = block;
 }
 
-/* Ends the current block by the way into LOOP and goes on in its header. */
 void build_start_loop(struct build *build, struct loop *loop)
 {
     struct block *header = build_new_block(build), *before = build->block;
-    build_value(build, IR_JUMP, NULL, 0);
-    ir_connect(before, header, build->function);
+    build_jump_to(build, header);
     header->is_header = true;
     loop->header = header;
     loop->outer = build->loop;
@@ -117,7 +121,6 @@ void build_start_loop(struct build *build, struct loop *loop)
         build_value(build, IR_LOOP, NULL, 0);
 }
 
-/* Ends the current block by a jump back to LOOP's header. */
 void build_jump_back(struct build *build, struct loop *loop)
 {
     for (unsigned slot = 0; slot < build->frame->bytecode->frame_size + 2u; slot++) {
@@ -127,7 +130,5 @@ void build_jump_back(struct build *build, struct loop *loop)
         phi->args = arena_grow(build->arena, phi->args, phi->arg_count, sizeof *phi->args);
         phi->args[phi->arg_count++] = read_slot(build, build->block, slot);
     }
-    build_value(build, IR_JUMP, NULL, 0);
-    ir_connect(build->block, loop->header, build->function);
-    build->block = NULL;
+    build_jump_to(build, loop->header);
 }
