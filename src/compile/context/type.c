@@ -180,6 +180,11 @@ void type_locate(struct type type, const struct position *at)
     }
 }
 
+struct type type_of_bits(int64_t bits)
+{
+    return (struct type){.kind = bits == 64 ? TYPE_U64 : TYPE_I64, .bits = bits > -64 && bits < 64 ? (int8_t)bits : 0};
+}
+
 int8_t type_bits(int64_t number)
 {
     int bits = 1;

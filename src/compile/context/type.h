@@ -119,6 +119,8 @@ struct type type_read(struct type type);
 /* Bytes in memory; records must be laid out. A multiple of 8 but for declared numbers and booleans. */
 uint32_t type_size(struct type type);
 bool type_is_number(struct type type);
+/* The type of an integer of so many BITS, negative if signed. */
+struct type type_of_bits(int64_t bits);
 /* The bits that NUMBER needs, as in struct type. */
 int8_t type_bits(int64_t number);
 /* "u32": of a declared number or boolean. */

@@ -8,12 +8,6 @@
 #include "compile/infer/held.h"
 #include "compile/infer/rules.h"
 
-static bool same_type(struct type a, struct type b)
-{
-    return a.kind == b.kind && a.optional == b.optional && a.capacity == b.capacity && a.bits == b.bits &&
-           a.ctype == b.ctype && a.kernel == b.kernel;
-}
-
 static void infer_all(struct inference *inference, struct function *functions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -21,7 +15,7 @@ static void infer_all(struct inference *inference, struct function *functions, s
         for (struct block *block = functions[i].entry; block; block = block->following)
             for (struct value *value = block->first; value; value = value->next) {
                 struct type type = infer_value(inference, value);
-                inference->changed |= !same_type(type, value->type);
+                inference->changed |= type_is_wider(type, value->type) || type.bits != value->type.bits;
                 value->type = type;
             }
     }

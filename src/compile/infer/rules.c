@@ -281,16 +281,7 @@ static void constructor(struct inference *inference, struct value *value)
     struct record *shape = record_of(value->type.record);
     for (size_t i = 0; i < shape->field_count; i++) {
         struct field *field = &shape->fields[i];
-        if (field->type.optional || field->type.kind == TYPE_NONE)
-            continue;
-        bool set = false;
-        for (size_t n = 0; n < value->user_count && !set; n++) {
-            const struct value *use = value->users[n];
-            set = use->op == IR_SET_FIELD && use->initialises && use->args[0] == value &&
-                  (field->name ? use->name && !strcmp(use->name, field->name)
-                               : !use->name && use->number == field->index);
-        }
-        if (set)
+        if (field->type.optional || field->type.kind == TYPE_NONE || ir_initialises(value, field))
             continue;
         if (shape->frozen)
             compile_fail(inference->compiler, value->position, "this record lacks the field '%s' that %s always have",
@@ -410,13 +401,6 @@ static void check_var_add(struct inference *inference, const struct value *value
                      held_name(object));
 }
 
-/* An integer of so many BITS, negative if signed. */
-static struct type integer_of(int64_t bits)
-{
-    return (struct type){.kind = bits == 64 ? TYPE_U64 : TYPE_I64,
-                         .bits = (int8_t)(bits < 64 && bits > -64 ? bits : 0)};
-}
-
 struct type infer_value(struct inference *inference, struct value *value)
 {
     struct shared *object = inference->compiler->objects ? inference->compiler->objects[value->object] : NULL;
@@ -441,10 +425,10 @@ struct type infer_value(struct inference *inference, struct value *value)
         return arithmetic(inference, value);
     case IR_CAST:
         address(inference, value);
-        return integer_of(value->number);
+        return type_of_bits(value->number);
     case IR_READ:
         address(inference, value);
-        type = integer_of(value->number);
+        type = type_of_bits(value->number);
         type.optional = true;
         return type;
     case IR_STRING:

@@ -5,7 +5,6 @@
 
 #include "compile/context/compiler.h"
 #include "compile/infer/ctype.h"
-#include "compile/ir/fold.h"
 
 static bool is_place(const struct ctype *type)
 {
@@ -126,18 +125,14 @@ struct type access_infer(struct compiler *compiler, struct value *value)
     const struct ctype *found = value->access->type;
     if (value->access->is_text) /* the last byte of a buffer is no text */
         return (struct type){.kind = TYPE_STRING, .optional = true, .capacity = (uint32_t)(found->size + 8) & ~7u};
-    struct type type = {.kind = TYPE_I64, .optional = true};
+    struct type type = {.kind = TYPE_I64};
     if (found->kind == CTYPE_BOOLEAN)
         type.kind = TYPE_BOOLEAN;
     else if (found->kind == CTYPE_INTEGER)
-        type = (struct type){
-            .kind = value->access->bits == 64 ? TYPE_U64 : TYPE_I64,
-            .optional = true,
-            .bits = (int8_t)(value->access->bits > -64 && value->access->bits < 64 ? value->access->bits : 0)};
+        type = type_of_bits(value->access->bits);
     else
-        type = (struct type){.kind = TYPE_POINTER, .optional = true, .ctype = found, .kernel = base.kernel};
-    if (is_place(found)) /* nothing is read */
-        type.optional = base.optional || value->access->bound;
+        type = (struct type){.kind = TYPE_POINTER, .ctype = found, .kernel = base.kernel};
+    type.optional = !is_place(found) || base.optional || value->access->bound; /* of a place nothing is read */
     return type;
 }
 

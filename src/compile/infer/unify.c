@@ -2,6 +2,7 @@
 #include "compile/infer/unify.h"
 
 #include "compile/context/compiler.h"
+#include "compile/infer/held.h"
 
 /* One side of a disagreement, and where it is. */
 struct side {
@@ -48,11 +49,6 @@ static const char *label(struct arena *arena, const struct field *field)
     return field->name ? field->name : arena_format(arena, "[%d]", field->index);
 }
 
-static const char *called(const struct shared *object)
-{
-    return object->name ? object->name : "a shared object";
-}
-
 /* Two records whose fields CONFLICT, one of them at AT. */
 static _Noreturn void fail_fields(struct compiler *compiler, const struct position *at, const struct conflict *conflict,
                                   const char *whose)
@@ -72,7 +68,7 @@ static _Noreturn void fail_object(struct compiler *compiler, const struct positi
                                   const char *what, struct type from, struct side before)
 {
     struct arena *arena = &compiler->arena;
-    const char *whose = arena_format(arena, "'%s'", called(object));
+    const char *whose = arena_format(arena, "'%s'", held_name(object));
     if (from.kind == TYPE_RECORD && before.type.kind == TYPE_RECORD) {
         const struct conflict *conflict = record_of(from.record)->conflict;
         if (conflict || (conflict = record_of(before.type.record)->conflict))

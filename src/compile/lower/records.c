@@ -1,8 +1,6 @@
 /* Values in memory: records and their fields, strings, keys and values that helpers take by address. */
 #include "compile/lower/lower.h"
 
-#include <string.h>
-
 uint8_t memory_size(struct type type)
 {
     switch (type_size(type)) {
@@ -107,18 +105,6 @@ static bool is_emitted(const struct value *record)
     return false;
 }
 
-static bool is_initialised(const struct value *record, const struct field *field)
-{
-    for (size_t i = 0; i < record->user_count; i++) {
-        const struct value *use = record->users[i];
-        if (use->op == IR_SET_FIELD && use->initialises && use->args[0] == record && !use->type.optional &&
-            !field->type.optional &&
-            (field->name ? use->name && !strcmp(use->name, field->name) : !use->name && use->number == field->index))
-            return true;
-    }
-    return false;
-}
-
 void memory_record(struct lower *lower, struct value *value)
 {
     struct record *shape = record_of(value->type.record);
@@ -132,7 +118,7 @@ void memory_record(struct lower *lower, struct value *value)
     else if (shape->presence >= 0 || !shape->field_count)
         memory_zero(lower, place->value, 0, 8);
     for (size_t i = 0; i < shape->field_count; i++)
-        if (!shape->declared && !is_initialised(value, &shape->fields[i]))
+        if (!shape->declared && (shape->fields[i].type.optional || !ir_initialises(value, &shape->fields[i])))
             memory_zero(lower, place->value, shape->fields[i].offset, type_size(shape->fields[i].type));
 }
 
