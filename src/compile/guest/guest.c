@@ -13,6 +13,7 @@
 #include "compile/guest/guest_check.h"
 #include "compile/object/cancel.h"
 #include "compile/object/load_error.h"
+#include "compile/object/object.h"
 #include "sys/feature.h"
 
 enum { SECTIONS = 2 };
@@ -118,18 +119,12 @@ struct bpf_object *guest_object(const struct guest *guest)
 /* Maps what the programs see of SECTIONS. */
 static int map_sections(struct guest *guest, struct error *err)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (int i = 0; i < SECTIONS; i++) {
         struct bpf_map *map = bpf_object__find_map_by_name(guest->object, writable[i]);
-        if (!map)
-            continue;
-        size_t size = (bpf_map__value_size(map) + page - 1) / page * page;
-        void *bytes = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-        if (bytes == MAP_FAILED)
-            return error_set(err, -errno, "object %s: cannot map its variables in %s: %s", guest->path, writable[i],
-                             error_reason(errno));
-        guest->sections[i].bytes = bytes;
-        guest->sections[i].size = size;
+        int code = map ? loaded_map_values(map, &guest->sections[i].bytes, &guest->sections[i].size) : 0;
+        if (code)
+            return error_set(err, code, "object %s: cannot map its variables in %s: %s", guest->path, writable[i],
+                             error_reason(code));
     }
     return 0;
 }

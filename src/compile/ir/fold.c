@@ -112,19 +112,10 @@ static struct value *bits(struct function *function, enum ir_op op, int64_t a, i
                           const struct position *position)
 {
     uint32_t x = (uint32_t)a, y = (uint32_t)b, result;
-    switch (op) {
-    case IR_SHL:
-        result = x << (y & 31);
-        break;
-    case IR_SHR:
-        result = x >> (y & 31);
-        break;
-    case IR_SAR:
+    if (op == IR_SAR)
         result = (uint32_t)((int32_t)x >> (y & 31));
-        break;
-    default:
-        result = (uint32_t)integers(function, op, false, x, y)->constant.u64;
-    }
+    else
+        result = (uint32_t)integers(function, op, false, x, ir_is_shift(op) ? y & 31 : y)->constant.u64;
     if (integers(function, op, false, (uint64_t)a, (uint64_t)b)->constant.i64 != (int32_t)result)
         compile_fail(function->compiler, position,
                      "on Lua numbers this bit operation has 32 bits in Lua, and another result than with the "
@@ -180,14 +171,10 @@ int fold_compare(enum ir_op op, const struct value *a, const struct value *b)
 
 int fold_truth(const struct value *value)
 {
-    if (value->op == IR_PHI || value->op == IR_PRESENT || value->op == IR_ABSENT)
-        return -1;
     if (value->op == IR_CONSTANT) {
         const struct captured *constant = &value->constant;
         return !(constant->kind == CAPTURED_NIL || (constant->kind == CAPTURED_BOOLEAN && !constant->boolean));
     }
-    return value->op == IR_EVENT || value->op == IR_ARGUMENTS || value->op == IR_METHOD || value->op == IR_CELL ||
-                   value->op == IR_RECORD
-               ? 1
-               : -1;
+    bool known = (value->op >= IR_EVENT && value->op <= IR_METHOD) || value->op == IR_RECORD;
+    return known ? 1 : -1;
 }

@@ -174,6 +174,17 @@ bool ir_may_divide_by_zero(const struct value *value)
     return constant->kind == CAPTURED_NUMBER ? constant->number == 0 : constant->u64 == 0;
 }
 
+bool ir_initialises(const struct value *record, const struct field *field)
+{
+    for (size_t i = 0; i < record->user_count; i++) {
+        const struct value *set = record->users[i];
+        if (set->op == IR_SET_FIELD && set->initialises && set->args[0] == record &&
+            (field->name ? set->name && !strcmp(set->name, field->name) : !set->name && set->number == field->index))
+            return true;
+    }
+    return false;
+}
+
 bool ir_is_shift(enum ir_op op)
 {
     return op == IR_SHL || op == IR_SHR || op == IR_SAR;
@@ -305,8 +316,7 @@ static struct block *common_dominator(struct block *a, struct block *b)
     return a;
 }
 
-/* Forgets predecessor number I of BLOCK, with the matching argument of each phi. */
-static void drop_predecessor(struct block *block, size_t i)
+void ir_drop_predecessor(struct block *block, size_t i)
 {
     for (size_t j = i + 1; j < block->predecessor_count; j++)
         block->predecessors[j - 1] = block->predecessors[j];
@@ -360,7 +370,7 @@ void ir_dominators(struct function *function)
         }
         for (size_t i = block->predecessor_count; i-- > 0;)
             if (!block->predecessors[i]->reachable)
-                drop_predecessor(block, i);
+                ir_drop_predecessor(block, i);
         block->order = order++;
         function->last = block;
         link = &block->following;

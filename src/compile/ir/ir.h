@@ -103,12 +103,16 @@ struct value *ir_nil(struct function *function);
 struct value *ir_boolean(struct function *function, bool boolean);
 struct block *ir_block(struct function *function);
 void ir_connect(struct block *from, struct block *to, struct function *function);
+/* Forgets predecessor number I of BLOCK, with the matching argument of each phi. */
+void ir_drop_predecessor(struct block *block, size_t i);
 /* Takes VALUE out of its block. */
 void ir_remove(struct value *value);
 /* LuaJIT gives a shift the type of what is shifted; all other operations are unsigned where one operand is. */
 bool ir_is_shift(enum ir_op op);
 /* True if VALUE is a Lua number that can be shown to be whole and not negative (nonnegative.c). */
 bool ir_is_nonnegative(const struct value *value);
+/* True if a handler surely sets FIELD of the fresh record RECORD before it looks at it; its users are known. */
+bool ir_initialises(const struct value *record, const struct field *field);
 /* A division that may be by zero has an effect: each time it is counted in the ledger. */
 bool ir_may_divide_by_zero(const struct value *value);
 bool ir_has_effect(const struct value *value);

@@ -5,7 +5,7 @@
  * A handler's loops make up to 2^16 rounds of fewer than 2^17 operations. So a number that begins below 2^52 and grows
  * by no more than 2^19 at a time stays below 2^53, where Lua's numbers are whole.
  */
-#include "compile/ir/fold.h"
+#include "compile/ir/ir.h"
 
 enum { MOST_PHIS = 32, DEEPEST = 256 };
 

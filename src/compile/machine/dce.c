@@ -46,11 +46,10 @@ static void prune(struct program *program)
     }
     mark_reachable(program->entry);
     for (struct machine_block **link = &program->entry, *block; (block = *link);) {
-        if (!block->start) {
+        if (block->start)
+            link = &block->following;
+        else
             *link = block->following;
-            continue;
-        }
-        link = &block->following;
     }
     for (struct machine_block *block = program->entry; block; block = block->following) {
         size_t kept = 0;
@@ -70,18 +69,11 @@ static void prune(struct program *program)
     }
 }
 
-static void count_use(struct operand *operand, void *context)
+/* Adds *MORE to the uses of OPERAND, if it is a register. */
+static void count_use(struct operand *operand, void *more)
 {
-    (void)context;
     if (operand->kind == OPERAND_REGISTER)
-        operand->reg->uses++;
-}
-
-static void uncount_use(struct operand *operand, void *context)
-{
-    (void)context;
-    if (operand->kind == OPERAND_REGISTER)
-        operand->reg->uses--;
+        operand->reg->uses += *(unsigned *)more;
 }
 
 static bool is_removable(const struct machine_instruction *instruction)
@@ -92,11 +84,12 @@ static bool is_removable(const struct machine_instruction *instruction)
 
 static void drop_unused(struct program *program)
 {
+    unsigned one = 1, less = -1u;
     for (struct reg *reg = program->registers; reg; reg = reg->next)
         reg->uses = 0;
     for (struct machine_block *block = program->entry; block; block = block->following)
         for (struct machine_instruction *i = block->first; i; i = i->next)
-            machine_visit(i, count_use, NULL);
+            machine_visit(i, count_use, &one);
     bool dropped;
     do {
         dropped = false;
@@ -105,7 +98,7 @@ static void drop_unused(struct program *program)
                 previous = i->previous;
                 if (!is_removable(i) || i->result->uses)
                     continue;
-                machine_visit(i, uncount_use, NULL);
+                machine_visit(i, count_use, &less);
                 machine_unlink(i);
                 dropped = true;
             }

@@ -1,7 +1,4 @@
 /* Machine operations with registers → BPF instructions, references and lines, added to the object. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "compile/machine/machine.h"
 
 #include "compile/object/object.h"
@@ -58,17 +55,22 @@ static void put_wide(struct emit *emit, int number, int64_t value)
     put(emit, (struct bpf_insn){.imm = (int32_t)(value >> 32)});
 }
 
-static void put_alu(struct emit *emit, uint8_t code, bool wide, int to, const struct operand *operand)
+/* TO CODE OPERAND, a register or a constant. */
+static void put_binary(struct emit *emit, uint8_t code, int to, const struct operand *operand)
 {
-    struct bpf_insn instruction = {.code = code | (wide ? BPF_ALU64 : BPF_ALU), .dst_reg = (uint8_t)to & 15};
+    struct bpf_insn instruction = {.code = code | BPF_K, .dst_reg = (uint8_t)to & 15};
     if (operand->kind == OPERAND_REGISTER) {
         instruction.code |= BPF_X;
         instruction.src_reg = (uint8_t)operand->reg->number & 15;
     } else {
-        instruction.code |= BPF_K;
         instruction.imm = (int32_t)operand->number;
     }
     put(emit, instruction);
+}
+
+static void put_alu(struct emit *emit, uint8_t code, bool wide, int to, const struct operand *operand)
+{
+    put_binary(emit, code | (wide ? BPF_ALU64 : BPF_ALU), to, operand);
 }
 
 /* True if the instruction before has just moved TO to FROM, so that TO still holds it. */
@@ -263,17 +265,10 @@ static void put_jump(struct emit *emit, uint8_t code, const struct machine_instr
 {
     emit->jumps = arena_grow(emit->program->arena, emit->jumps, emit->jump_count, sizeof *emit->jumps);
     emit->jumps[emit->jump_count++] = (struct jump){emit->count, to};
-    struct bpf_insn jump = {.code = BPF_JMP | code};
-    if (branch) {
-        jump.dst_reg = (uint8_t)branch->a.reg->number & 15;
-        if (branch->b.kind == OPERAND_REGISTER) {
-            jump.code |= BPF_X;
-            jump.src_reg = (uint8_t)branch->b.reg->number & 15;
-        } else {
-            jump.imm = (int32_t)branch->b.number;
-        }
-    }
-    put(emit, jump);
+    if (branch)
+        put_binary(emit, BPF_JMP | code, branch->a.reg->number, &branch->b);
+    else
+        put(emit, (struct bpf_insn){.code = BPF_JMP | code});
 }
 
 /* What the program ends with at END, as an index; −1 if that is no end. */

@@ -6,10 +6,7 @@
 
 static void set_bit(uint64_t *set, unsigned i, bool on)
 {
-    if (on)
-        set[i / 64] |= UINT64_C(1) << i % 64;
-    else
-        set[i / 64] &= ~(UINT64_C(1) << i % 64);
+    set[i / 64] = (set[i / 64] & ~(UINT64_C(1) << i % 64)) | (uint64_t)on << i % 64;
 }
 
 static void live_use(struct operand *operand, void *set)
@@ -58,8 +55,8 @@ static void find_leaving(struct program *program)
     for (struct reg *reg = program->registers; reg; reg = reg->next)
         reg->live = 0;
     for (struct machine_block *block = program->entry; block; block = block->following)
-        for (struct machine_instruction *i = block->first; i;
-             i = i->next) /* a phi wants its values in the blocks before */
+        for (struct machine_instruction *i = block->first; i; i = i->next)
+            /* a phi wants its values in the blocks before */
             machine_visit(i, note_leaving, &(struct leaving){program, i->op == M_PHI ? NULL : block});
 }
 

@@ -1,8 +1,6 @@
 /* Programs as lists of machine instructions whose registers are still virtual. */
 #include "compile/machine/machine.h"
 
-#include <string.h>
-
 struct program *program_new(struct compiler *compiler, const char *name, uint32_t type, uint32_t attach_type)
 {
     struct program *program = arena_allocate(&compiler->arena, sizeof *program);
@@ -73,7 +71,7 @@ void machine_place(struct program *program, struct machine_block *block)
     program->block = block;
 }
 
-static struct reg *new_register(struct program *program, struct machine_instruction *definition)
+struct reg *machine_register(struct program *program, struct machine_instruction *definition)
 {
     struct reg *reg = arena_allocate(program->arena, sizeof *reg);
     reg->id = program->register_count++;
@@ -95,7 +93,7 @@ static struct machine_instruction *append(struct program *program, enum machine_
     *(block->last ? &block->last->next : &block->first) = instruction;
     block->last = instruction;
     if (has_result)
-        instruction->result = new_register(program, instruction);
+        instruction->result = machine_register(program, instruction);
     return instruction;
 }
 
@@ -240,7 +238,7 @@ struct machine_instruction *machine_phi(struct program *program, struct machine_
     phi->block = block;
     phi->arg_count = block->predecessor_count;
     phi->args = arena_allocate(program->arena, phi->arg_count * sizeof *phi->args);
-    phi->result = new_register(program, phi);
+    phi->result = machine_register(program, phi);
     phi->next = block->first;
     *(block->first ? &block->first->previous : &block->last) = phi;
     block->first = phi;
@@ -295,16 +293,12 @@ void machine_may_goto(struct program *program, struct machine_block *on, struct 
     connect(program, enough);
 }
 
-void scratch_release(struct program *program)
-{
-    struct operand piece = machine_load(program, BPF_DW, operand_slot(program->scratch_at, 0), 0);
-    machine_store(program, BPF_DW, piece, 0, operand_immediate(0));
-}
-
 void machine_exit(struct program *program, int64_t result)
 {
-    if (program->has_scratch)
-        scratch_release(program);
+    if (program->has_scratch) { /* gives it back */
+        struct operand piece = machine_load(program, BPF_DW, operand_slot(program->scratch_at, 0), 0);
+        machine_store(program, BPF_DW, piece, 0, operand_immediate(0));
+    }
     append(program, M_EXIT, false)->a = operand_immediate(result);
 }
 

@@ -215,8 +215,6 @@ struct operand machine_exchange(struct program *program, struct operand base, in
 /* ADDRESS; in a register if it is one in scratch memory. The functions above do that for their operands. */
 struct operand machine_address(struct program *program, struct operand address);
 
-/* Gives the scratch memory back: machine_exit does. */
-void scratch_release(struct program *program);
 /*
  * Moves slots of PROGRAM, laid out and EXCESS bytes too large for the stack, to scratch memory: adds them to *SCRATCH,
  * with which the handler is to be lowered again. Fails where that is not enough.
@@ -248,6 +246,8 @@ void pass_emit(struct program *program, struct object *object, const struct comp
 
 /* Calls VISIT for each operand of the instruction. */
 void machine_visit(struct machine_instruction *instruction, void (*visit)(struct operand *, void *), void *context);
+/* A register that DEFINITION sets. */
+struct reg *machine_register(struct program *program, struct machine_instruction *definition);
 /* Takes the instruction out of its block. */
 void machine_unlink(struct machine_instruction *instruction);
 

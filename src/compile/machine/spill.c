@@ -6,13 +6,8 @@
 
 static struct reg *new_tiny(struct program *program, struct machine_instruction *definition)
 {
-    struct reg *reg = arena_allocate(program->arena, sizeof *reg);
-    reg->id = program->register_count++;
-    reg->definition = definition;
+    struct reg *reg = machine_register(program, definition);
     reg->tiny = !program->early;
-    reg->number = reg->hint = -1;
-    reg->next = program->registers;
-    program->registers = reg;
     return reg;
 }
 

@@ -5,8 +5,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,19 +187,14 @@ static int prepare(const struct object *object, struct bpf_object *opened, struc
     return code;
 }
 
-/* Maps .bss, so that reading and setting a counter needs no system call. */
-static int map_counters(struct loaded *loaded)
+int loaded_map_values(const struct bpf_map *map, void **values, size_t *size)
 {
-    struct bpf_map *map = bpf_object__find_map_by_name(loaded->object, ".bss");
-    if (!map)
-        return 0;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), size = bpf_map__value_size(map);
-    size = (size + page - 1) / page * page;
-    void *counters = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
-    if (counters == MAP_FAILED)
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    *size = (bpf_map__value_size(map) + page - 1) / page * page;
+    void *mapped = mmap(NULL, *size, PROT_READ | PROT_WRITE, MAP_SHARED, bpf_map__fd(map), 0);
+    if (mapped == MAP_FAILED)
         return -errno;
-    loaded->counters = counters;
-    loaded->counters_size = size;
+    *values = mapped;
     return 0;
 }
 
@@ -240,7 +233,9 @@ static int load(const struct object *object, const void *library, size_t library
         load_error_explain(err, code, object, &log, bytes, size);
     cancel_end(handler);
     load_log_close(&log);
-    if (!code && (code = map_counters(loaded)))
+    /* reading and setting a counter needs no system call then */
+    struct bpf_map *counters = code ? NULL : bpf_object__find_map_by_name(loaded->object, ".bss");
+    if (counters && (code = loaded_map_values(counters, &loaded->counters, &loaded->counters_size)))
         error_set(err, code, "cannot map the counters of the handlers: %s", error_reason(code));
     return code;
 }

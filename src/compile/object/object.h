@@ -139,3 +139,7 @@ int loaded_map_fd(const struct loaded *loaded, const char *name);
  * the library of bpf/ declares (`__u64 stack_lost[…]` in its .bss) are found the same way.
  */
 volatile uint64_t *loaded_counters(const struct loaded *loaded, const char *name, size_t *count);
+
+struct bpf_map;
+/* Maps the elements of MAP, an array that user space can map, to *VALUES: *SIZE bytes, whole pages. 0 or -errno. */
+int loaded_map_values(const struct bpf_map *map, void **values, size_t *size);

@@ -381,17 +381,6 @@ static struct block *beyond(struct block *block)
     return block;
 }
 
-static void disconnect(struct block *from, struct block *to)
-{
-    for (size_t i = 0; i < to->predecessor_count; i++)
-        if (to->predecessors[i] == from) {
-            memmove(&to->predecessors[i], &to->predecessors[i + 1],
-                    (to->predecessor_count - i - 1) * sizeof *to->predecessors);
-            to->predecessor_count--;
-            return;
-        }
-}
-
 /* Branches whose both ways meet again without having done anything. */
 static bool drop_branches(struct function *function)
 {
@@ -402,7 +391,10 @@ static bool drop_branches(struct function *function)
             ir_has_effect(ir_value(branch->args[0])))
             continue;
         /* One way stays: what it leads through jumps only. */
-        disconnect(block, block->next[1]);
+        size_t i = 0;
+        while (block->next[1]->predecessors[i] != block)
+            i++;
+        ir_drop_predecessor(block->next[1], i);
         branch->op = IR_JUMP;
         branch->arg_count = 0;
         block->next_count = 1;
