@@ -1,7 +1,6 @@
 /* arrival: libraries that processes map later. */
 #include <errno.h>
 #include <lauxlib.h>
-#include <string.h>
 
 #include "lua/core.h"
 #include "probe/target/late_modules.h"

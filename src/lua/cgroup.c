@@ -1,6 +1,5 @@
 /* cgroup: cgroups by a pattern. */
 #include <lauxlib.h>
-#include <string.h>
 
 #include "lua/core.h"
 #include "probe/target/cgroup.h"

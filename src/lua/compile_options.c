@@ -2,7 +2,6 @@
  * features. */
 #include "lua/compile_options.h"
 
-#include <lauxlib.h>
 #include <stdlib.h>
 
 #include "lua/core.h"

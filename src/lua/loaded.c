@@ -2,7 +2,6 @@
 #include "lua/loaded.h"
 
 #include <lauxlib.h>
-#include <string.h>
 
 #include "lua/core.h"
 

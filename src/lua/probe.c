@@ -1,5 +1,4 @@
 /* probe: sites in the target's binaries and links to the kernel. */
-#include <errno.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>

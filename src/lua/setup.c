@@ -1,6 +1,5 @@
 /* setup: compiles and loads the handlers of a setup. One compiler per run keeps what earlier setups have loaded. */
 #include <lauxlib.h>
-#include <string.h>
 
 #include "compile/compile.h"
 #include "compile/lower/func_names.h"

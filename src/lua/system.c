@@ -2,9 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <lauxlib.h>
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 

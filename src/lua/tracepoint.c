@@ -2,7 +2,6 @@
 #include "probe/attach/tracepoint.h"
 
 #include <lauxlib.h>
-#include <stdlib.h>
 
 #include "lua/core.h"
 #include "lua/link.h"

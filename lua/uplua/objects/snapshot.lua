@@ -2,7 +2,6 @@
 --   v:get(key)  v[key]  v:pairs()  v:top(n, by)  v:size()  tostring(v)
 -- An unkeyed snapshot is one value: v:get().
 local order = require "uplua.objects.order"
-local record = require "uplua.objects.record"
 local printer = require "uplua.objects.printer"
 local store = require "uplua.objects.store"
 
