@@ -21,6 +21,7 @@ enum {
     CALLS_AGAIN = 31, /* of which the median counts */
     FIRST_CALLS = 7,  /* that do not count: the kernel has yet to get memory for the thread's probes */
     STACK_SIZE = 64 << 10,
+    KINDS = COST_WAYS * ENTRIES, /* of what is measured: as the bits of COST_BIT */
 };
 _Static_assert(2 * (CALLS + FIRST_CALLS) <= CLOCK_LOG_TIMES, "all times of one kind find room");
 
@@ -45,7 +46,7 @@ struct cost_run {
 static struct {
     struct cost cost;
     struct clock_log *log; /* NULL: it is not known */
-} kinds[COST_WAYS][ENTRIES];
+} kinds[KINDS];
 
 /* --- where the functions are --- */
 
@@ -114,18 +115,13 @@ static int attach(struct cost_run *run, enum cost_way way, int program, const ui
     return code;
 }
 
-static bool is_wanted(const struct cost_run *run, enum cost_way way, unsigned entry)
-{
-    return run->wanted & COST_BIT(way, entry);
-}
-
 /* The same at the functions that the WAY is wanted of. */
 static int attach_functions(struct cost_run *run, enum cost_way way, int program)
 {
     uint64_t offsets[2 * ENTRIES], exit;
     uint32_t count = 0;
     for (unsigned entry = 0; entry < ENTRIES; entry++) {
-        if (!is_wanted(run, way, entry))
+        if (!(run->wanted & COST_BIT(way, entry)))
             continue;
         offsets[count++] = offset_of((enum entry)entry, &exit);
         if (way == COST_OF_EXIT)
@@ -199,10 +195,9 @@ static int measure(enum entry entry, struct clock_log *log, size_t count, struct
 
 void cost_again(void)
 {
-    for (unsigned way = 0; way < COST_WAYS; way++)
-        for (unsigned entry = 0; entry < ENTRIES; entry++)
-            if (kinds[way][entry].log)
-                measure((enum entry)entry, kinds[way][entry].log, CALLS_AGAIN, &kinds[way][entry].cost);
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        if (kinds[kind].log)
+            measure((enum entry)(kind % ENTRIES), kinds[kind].log, CALLS_AGAIN, &kinds[kind].cost);
 }
 
 /* Has a thread attach, to which no signal goes; without one it is done here. */
@@ -224,10 +219,9 @@ static void start(struct cost_run *run)
 
 struct cost_run *cost_begin(unsigned wanted)
 {
-    for (unsigned way = 0; way < COST_WAYS; way++)
-        for (unsigned entry = 0; entry < ENTRIES; entry++)
-            if (kinds[way][entry].log)
-                wanted &= ~COST_BIT(way, entry);
+    for (unsigned kind = 0; kind < KINDS; kind++)
+        if (kinds[kind].log)
+            wanted &= ~(1u << kind);
     struct cost_run *run = wanted ? calloc(1, sizeof *run) : NULL;
     if (run)
         run->link = calloc(1, sizeof *run->link);
@@ -245,29 +239,26 @@ struct cost_run *cost_begin(unsigned wanted)
 
 int cost_finish(struct cost_run *run, struct probe_link **link, struct error *err)
 {
-    struct cost costs[COST_WAYS][ENTRIES] = {0};
+    struct cost costs[KINDS] = {0};
     *link = NULL;
     if (!run)
         return 0;
     if (run->in_thread)
         pthread_join(run->thread, NULL);
     int code = run->code;
-    for (unsigned way = 0; way < COST_WAYS; way++)
-        for (unsigned entry = 0; entry < ENTRIES && !code; entry++)
-            if (is_wanted(run, way, entry))
-                code = measure((enum entry)entry, run->logs[way], CALLS, &costs[way][entry]);
-    for (unsigned way = 0; way < COST_WAYS; way++) {
-        bool used = false;
-        for (unsigned entry = 0; entry < ENTRIES && !code; entry++) {
-            if (!is_wanted(run, way, entry))
-                continue;
-            kinds[way][entry].cost = costs[way][entry];
-            kinds[way][entry].log = run->logs[way]; /* which stays */
-            used = true;
+    for (unsigned kind = 0; kind < KINDS && !code; kind++)
+        if (run->wanted & 1u << kind)
+            code = measure((enum entry)(kind % ENTRIES), run->logs[kind / ENTRIES], CALLS, &costs[kind]);
+    bool used[COST_WAYS] = {false};
+    for (unsigned kind = 0; kind < KINDS && !code; kind++)
+        if (run->wanted & 1u << kind) {
+            kinds[kind].cost = costs[kind];
+            kinds[kind].log = run->logs[kind / ENTRIES]; /* which stays */
+            used[kind / ENTRIES] = true;
         }
-        if (!used)
+    for (unsigned way = 0; way < COST_WAYS; way++)
+        if (!used[way])
             clock_log_free(run->logs[way]);
-    }
     if (code)
         probe_detach(run->link);
     else
@@ -278,11 +269,11 @@ int cost_finish(struct cost_run *run, struct probe_link **link, struct error *er
 
 void cost_forget(void)
 {
-    for (unsigned i = 0; i < COST_WAYS * ENTRIES; i++) {
-        struct clock_log *log = kinds[i / ENTRIES][i % ENTRIES].log;
-        for (unsigned other = 0; other < COST_WAYS * ENTRIES; other++) /* which may have the same */
-            if (kinds[other / ENTRIES][other % ENTRIES].log == log)
-                kinds[other / ENTRIES][other % ENTRIES].log = NULL;
+    for (unsigned kind = 0; kind < KINDS; kind++) {
+        struct clock_log *log = kinds[kind].log;
+        for (unsigned other = 0; other < KINDS; other++) /* which may have the same */
+            if (kinds[other].log == log)
+                kinds[other].log = NULL;
         clock_log_free(log);
     }
     memset(kinds, 0, sizeof kinds);
@@ -290,5 +281,6 @@ void cost_forget(void)
 
 const struct cost *cost_of(enum cost_way way, enum entry entry)
 {
-    return kinds[way][entry].log ? &kinds[way][entry].cost : NULL;
+    unsigned kind = ENTRIES * way + entry;
+    return kinds[kind].log ? &kinds[kind].cost : NULL;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "probe/target/threads.h"
 
 struct counter {
@@ -14,27 +15,14 @@ struct counter {
     size_t count;
     bool threads, children, command;
     bool alone; /* just these threads, not those that they create */
-    int *places;
-    int *fds; /* COUNT for each place */
+    int *rows;  /* of each place: its number, and behind that COUNT descriptors */
     size_t place_count, capacity;
     size_t failed; /* the event that could not be opened */
 };
 
-static int grow(struct counter *counter)
+static int *row_of(const struct counter *counter, size_t place)
 {
-    if (counter->place_count < counter->capacity)
-        return 0;
-    size_t capacity = counter->capacity ? counter->capacity * 2 : 8;
-    int *places = realloc(counter->places, capacity * sizeof *places);
-    if (places)
-        counter->places = places;
-    int *fds = realloc(counter->fds, capacity * counter->count * sizeof *fds);
-    if (fds)
-        counter->fds = fds;
-    if (!places || !fds)
-        return -ENOMEM;
-    counter->capacity = capacity;
-    return 0;
+    return counter->rows + place * (1 + counter->count);
 }
 
 /* Whether what cannot be counted in a cgroup can be counted at all. */
@@ -51,39 +39,35 @@ static bool is_counted(const struct event *event)
 /* Opens all events in one place, which is PID (a thread or a cgroup's descriptor, or -1) on CPU. */
 static int open_place(struct counter *counter, int place, pid_t pid, int cpu, bool in_cgroup)
 {
-    int result = grow(counter);
-    if (result)
-        return result;
-    int *fds = counter->fds + counter->place_count * counter->count;
-    for (size_t i = 0; i < counter->count; i++) {
-        struct perf_event_attr attr = counter->events[i].attr;
+    if (!array_room(&counter->rows, counter->place_count, &counter->capacity, (1 + counter->count) * sizeof(int)))
+        return -ENOMEM;
+    int *row = row_of(counter, counter->place_count), *fds = row + 1, result = 0;
+    size_t opened = 0;
+    while (opened < counter->count && result == 0) {
+        struct perf_event_attr attr = counter->events[opened].attr;
         attr.exclude_idle = 0; /* a clock that is counted is wall time */
         attr.inherit = counter->threads && !counter->alone;
         attr.inherit_thread = attr.inherit && !counter->children;
         attr.enable_on_exec = counter->command;
-        attr.disabled = counter->command || (i == 0 && counter->count > 1);
-        fds[i] = perf_count_open(&attr, pid, cpu, i > 0 ? fds[0] : -1, in_cgroup);
-        if (fds[i] < 0) {
-            result = fds[i];
-            counter->failed = i;
-            while (i-- > 0)
-                close(fds[i]);
-            return result;
-        }
+        attr.disabled = counter->command || (opened == 0 && counter->count > 1);
+        int fd = perf_count_open(&attr, pid, cpu, opened > 0 ? fds[0] : -1, in_cgroup);
+        if (fd >= 0)
+            fds[opened++] = fd;
+        else
+            result = fd;
     }
+    counter->failed = result ? opened : 0;
     /*
      * A group begins as a whole: what joins one that counts already is not counted before the kernel takes up the group
      * anew, which on a CPU may never be (seen with clocks, 6.18). So perf does it.
      */
-    result = counter->count > 1 && !counter->command ? perf_count_enable(fds[0]) : 0;
-    if (result) {
-        counter->failed = 0;
-        for (size_t i = 0; i < counter->count; i++)
-            close(fds[i]);
-        return result;
-    }
-    counter->places[counter->place_count++] = place;
-    return 0;
+    if (result == 0 && counter->count > 1 && !counter->command)
+        result = perf_count_enable(fds[0]);
+    while (result && opened > 0)
+        close(fds[--opened]);
+    row[0] = place;
+    counter->place_count += result == 0;
+    return result;
 }
 
 static int open_thread(pid_t thread, void *context)
@@ -94,8 +78,9 @@ static int open_thread(pid_t thread, void *context)
 static void close_all(void *context)
 {
     struct counter *counter = context;
-    for (size_t i = 0; i < counter->place_count * counter->count; i++)
-        close(counter->fds[i]);
+    for (size_t i = 0; i < counter->place_count; i++)
+        for (size_t event = 1; event <= counter->count; event++)
+            close(row_of(counter, i)[event]);
     counter->place_count = 0;
 }
 
@@ -161,8 +146,7 @@ void counter_free(struct counter *counter)
     if (!counter)
         return;
     close_all(counter);
-    free(counter->places);
-    free(counter->fds);
+    free(counter->rows);
     free(counter);
 }
 
@@ -173,7 +157,7 @@ size_t counter_places(const struct counter *counter)
 
 int counter_place(const struct counter *counter, size_t i)
 {
-    return counter->places[i];
+    return *row_of(counter, i);
 }
 
 bool counter_in_threads(const struct counter *counter)
@@ -183,5 +167,5 @@ bool counter_in_threads(const struct counter *counter)
 
 int counter_read(const struct counter *counter, size_t i, size_t number, struct perf_count *count)
 {
-    return perf_count_read(counter->fds[i * counter->count + number], count);
+    return perf_count_read(row_of(counter, i)[1 + number], count);
 }

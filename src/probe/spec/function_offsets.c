@@ -49,34 +49,26 @@ static int find_offset(const struct function_symbol *function, void *context)
 }
 
 /*
- * Sets each of the COUNT OFFSETS to where in the file BINARY, which exports or contains code for it, has the function
- * of that of NAMES; -1: it has none. Of several versions it is the one that programs are linked against, of several
- * functions the global one. 0 or -errno.
+ * Sets each of the COUNT OFFSETS to where in the file of MODULE, which exports or contains code for it, has the
+ * function of that of NAMES; -1: it has none. Of several versions it is the one that programs are linked against, of
+ * several functions the global one. 0 or -errno; -ENOEXEC: MODULE is no ELF file, as executable mappings of JIT caches
+ * and of wine are.
  */
-static int find_offsets(const struct binary *binary, const char *const *names, size_t count, int64_t *offsets)
-{
-    struct offset_search search = {
-        .binary = binary, .wanted = calloc(count + 1, sizeof *search.wanted), .count = count};
-    if (!search.wanted)
-        return -ENOMEM;
-    for (size_t i = 0; i < count; i++) {
-        offsets[i] = -1;
-        search.wanted[i] = (struct wanted_offset){.name = names[i], .offset = &offsets[i]};
-    }
-    qsort(search.wanted, count, sizeof *search.wanted, by_name);
-    int result = binary_functions(binary, find_offset, &search);
-    free(search.wanted);
-    return result;
-}
-
-/* The same. -ENOEXEC: MODULE is no ELF file, as executable mappings of JIT caches and of
- * wine are. */
 static int module_offsets(const struct module *module, const char *const *names, size_t count, int64_t *offsets)
 {
     struct binary *binary;
     if (binary_open(module, &binary, NULL) < 0)
         return -ENOEXEC;
-    int result = find_offsets(binary, names, count, offsets);
+    struct offset_search search = {
+        .binary = binary, .wanted = calloc(count + 1, sizeof *search.wanted), .count = count};
+    for (size_t i = 0; search.wanted && i < count; i++) {
+        offsets[i] = -1;
+        search.wanted[i] = (struct wanted_offset){.name = names[i], .offset = &offsets[i]};
+    }
+    if (search.wanted)
+        qsort(search.wanted, count, sizeof *search.wanted, by_name);
+    int result = search.wanted ? binary_functions(binary, find_offset, &search) : -ENOMEM;
+    free(search.wanted);
     binary_close(binary);
     return result;
 }
