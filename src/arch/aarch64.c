@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/instruction.h"
+
 /* The context is struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0 … x30, sp, pc, pstate. */
 enum { OFFSET_SP = 31 * 8, OFFSET_PC = 32 * 8, OFFSET_PSTATE = 33 * 8 };
 
@@ -32,6 +34,11 @@ const struct arch_cpu arch_cpu = {
     .relocation_indirect = R_AARCH64_IRELATIVE,
     .library_folder = "aarch64-linux-gnu",
 };
+
+const struct arch_code *arch_code(void)
+{
+    return &arch_code_aarch64;
+}
 
 int arch_register(const char *name)
 {

@@ -182,10 +182,3 @@ const struct arch_code arch_code_aarch64 = {
     .far_length = 4,
     .near_reach = 0,
 };
-
-#if defined(__aarch64__)
-const struct arch_code *arch_code(void)
-{
-    return &arch_code_aarch64;
-}
-#endif

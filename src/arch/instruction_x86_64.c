@@ -218,10 +218,3 @@ const struct arch_code arch_code_x86_64 = {
     .far_length = 6,
     .near_reach = 130, /* 7x, eb, e0 … e3 with one byte of distance */
 };
-
-#if defined(__x86_64__)
-const struct arch_code *arch_code(void)
-{
-    return &arch_code_x86_64;
-}
-#endif

@@ -5,6 +5,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "arch/instruction.h"
+
 /*
  * The context is struct pt_regs: 8-byte registers in the order of arch/x86/include/asm/ptrace.h, of which these are
  * the ones a handler may name. An index here times 8 is the offset.
@@ -35,6 +37,11 @@ const struct arch_cpu arch_cpu = {
     .relocation_indirect = R_X86_64_IRELATIVE,
     .library_folder = "x86_64-linux-gnu",
 };
+
+const struct arch_code *arch_code(void)
+{
+    return &arch_code_x86_64;
+}
 
 int arch_register(const char *name)
 {

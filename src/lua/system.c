@@ -66,7 +66,7 @@ static int system_is_terminal(lua_State *L)
 /* environment(name) → value, or nil: also in a process with more rights than its starter */
 static int system_environment(lua_State *L)
 {
-    return core_push_string(L, path_environment(luaL_checkstring(L, 1)));
+    return core_push_string(L, secure_getenv(luaL_checkstring(L, 1)));
 }
 
 /* create_private(path) → true, or nil and why not */

@@ -504,14 +504,10 @@ static bool is_new(struct line_search *search, uint32_t node)
     for (size_t i = 0; i < search->count; i++)
         if (search->nodes[i] == node)
             return false;
-    if ((search->count & (search->count - 1)) == 0) {
-        uint32_t *nodes = realloc(search->nodes, (search->count ? search->count * 2 : 1) * sizeof *nodes);
-        if (!nodes)
-            return false;
-        search->nodes = nodes;
-    }
-    search->nodes[search->count++] = node;
-    return true;
+    uint32_t *added = array_add(&search->nodes, &search->count, sizeof *added);
+    if (added)
+        *added = node;
+    return added;
 }
 
 /* The address of ROW of UNIT's table if a statement of the line sought begins there, else 0. */

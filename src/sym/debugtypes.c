@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "elf/bytes.h"
 #include "sym/debugdefinition.h"
 #include "sym/debugentry.h"
@@ -123,13 +124,10 @@ static uint32_t number_for(Dwarf_Die *entry, unsigned dimension)
             return (uint32_t)i + 1;
     if (type_count >= MAX_TYPES)
         return 0;
-    if ((type_count & (type_count - 1)) == 0) {
-        struct type *larger = realloc(types, (type_count ? 2 * type_count : 1) * sizeof *larger);
-        if (!larger)
-            return 0;
-        types = larger;
-    }
-    types[type_count++] = (struct type){.entry = *entry, .dimension = dimension};
+    struct type *added = array_add(&types, &type_count, sizeof *added);
+    if (!added)
+        return 0;
+    *added = (struct type){.entry = *entry, .dimension = dimension};
     return (uint32_t)type_count;
 }
 

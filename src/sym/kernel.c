@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "sym/demangle.h"
 #include "sym/reading.h"
+#include "sys/path.h"
 
 enum {
     MAX_TEXT = 1 << 28, /* bytes of the list; 5 MB are usual */
@@ -67,29 +68,9 @@ bool kernel_has(uint64_t address)
 static char *read_text(const char *path, size_t *size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text = NULL;
-    size_t used = 0, capacity = 0;
-    ssize_t got = fd < 0 ? -1 : 1;
-    while (got > 0) {
-        if (capacity - used < 2) {
-            size_t larger = capacity ? capacity * 2 : 1 << 16;
-            char *grown = larger > MAX_TEXT ? NULL : realloc(text, larger);
-            if (!grown)
-                break;
-            text = grown;
-            capacity = larger;
-        }
-        got = read(fd, text + used, capacity - used - 1);
-        used += got > 0 ? (size_t)got : 0;
-    }
+    char *text = fd < 0 ? NULL : path_read_all(fd, MAX_TEXT, size);
     if (fd >= 0)
         close(fd);
-    if (got != 0) {
-        free(text);
-        return NULL;
-    }
-    text[used] = '\0';
-    *size = used;
     return text;
 }
 

@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "sym/perfmap.h"
 #include "sys/procstat.h"
 
@@ -148,14 +149,13 @@ int processes_execute(struct process *process, uint64_t time)
     process->maps = (struct maps){0};
     if (process->earlier_count == MAX_EARLIER)
         forget_earliest(process);
-    struct earlier *earlier = realloc(process->earlier, (process->earlier_count + 1) * sizeof *earlier);
+    struct earlier *earlier = array_add(&process->earlier, &process->earlier_count, sizeof *earlier);
     if (!earlier) {
         process->forgotten = time;
         maps_free(&maps);
         return -ENOMEM;
     }
-    process->earlier = earlier;
-    earlier[process->earlier_count++] = (struct earlier){.ended = time, .maps = maps, .root = process->root};
+    *earlier = (struct earlier){.ended = time, .maps = maps, .root = process->root};
     return 0;
 }
 

@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/error.h"
 #include "sym/debuginfo.h"
 #include "sym/maps.h"
 

@@ -1,7 +1,6 @@
 /* The functions of one ELF symbol table, sorted by address. Names are read and demangled when somebody asks. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "elf/elf_file.h"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "sys/btf_sections.h"
+#include "sys/path.h"
 
 #define KERNEL_BTF "/sys/kernel/btf/vmlinux"
 enum { MAX_BTF = 1 << 28 }; /* today's are 5 to 10 MB */
@@ -108,23 +109,6 @@ const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count)
     return types;
 }
 
-/* Before 6.16 the file cannot be mapped. */
-static uint8_t *read_whole(int fd, size_t *size)
-{
-    uint8_t *btf = malloc(*size);
-    size_t have = 0;
-    while (btf && have < *size) {
-        ssize_t n = read(fd, btf + have, *size - have);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            break;
-        have += (size_t)n;
-    }
-    *size = have;
-    return btf;
-}
-
 int btf_open(struct kernel_btf *btf)
 {
     int fd = open(KERNEL_BTF, O_RDONLY | O_CLOEXEC);
@@ -136,9 +120,9 @@ int btf_open(struct kernel_btf *btf)
     if (!result) {
         size_t size = btf->mapped_size = (size_t)st.st_size;
         btf->mapped = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (btf->mapped == MAP_FAILED) {
+        if (btf->mapped == MAP_FAILED) { /* before 6.16 */
             btf->mapped = NULL;
-            btf->copy = read_whole(fd, &size);
+            btf->copy = (uint8_t *)path_read_all(fd, size, &size);
         }
         result = !btf->mapped && !btf->copy ? -ENOMEM : open_sections(btf->copy ? btf->copy : btf->mapped, size, btf);
     }

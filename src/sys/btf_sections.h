@@ -2,7 +2,6 @@
 #pragma once
 
 #include <linux/btf.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -2,7 +2,6 @@
 #include "sys/capability.h"
 
 #include <linux/capability.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -2,6 +2,7 @@
 #include "sys/kernel_types.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

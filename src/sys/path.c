@@ -1,4 +1,4 @@
-/* Questions to the file system and the environment before a script runs. */
+/* Questions to the file system before a script runs. */
 #include "sys/path.h"
 
 #include <errno.h>
@@ -54,7 +54,29 @@ int path_create_private(const char *path)
     return 0;
 }
 
-const char *path_environment(const char *name)
+char *path_read_all(int fd, size_t most, size_t *size)
 {
-    return secure_getenv(name);
+    enum { AT_FIRST = 16 << 10 };
+    char *bytes = NULL;
+    size_t used = 0, capacity = 0;
+    ssize_t got = 1;
+    while (got > 0 || (got < 0 && errno == EINTR)) {
+        if (capacity - used < 2) {
+            capacity = capacity ? 2 * capacity : AT_FIRST;
+            errno = ENOMEM;
+            char *grown = used > most ? NULL : realloc(bytes, capacity);
+            if (!grown)
+                break;
+            bytes = grown;
+        }
+        got = read(fd, bytes + used, capacity - used - 1);
+        used += got > 0 ? (size_t)got : 0;
+    }
+    if (got != 0) {
+        free(bytes);
+        return NULL;
+    }
+    bytes[used] = '\0';
+    *size = used;
+    return bytes;
 }

@@ -1,7 +1,8 @@
-/* Questions to the file system and the environment that the runtime asks before a script runs. */
+/* Questions to the file system that the runtime asks before a script runs. */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* The path of the running executable, links resolved. malloc'd; NULL with errno set on failure. */
 char *path_executable(void);
@@ -15,6 +16,6 @@ bool path_is_file(const char *path);
 /* Creates the private file PATH (mode 0600) and its missing folders (mode 0700). It may exist. 0 or -errno. */
 int path_create_private(const char *path);
 
-/* The variable NAME, or NULL: also where the process has more rights than who started it (setuid, file
- * capabilities). */
-const char *path_environment(const char *name);
+/* What is left to read of FD, with a NUL behind it: malloc'd, and its length in *SIZE. NULL with errno set on failure:
+ * ENOMEM also where that is far more than MOST bytes. */
+char *path_read_all(int fd, size_t most, size_t *size);

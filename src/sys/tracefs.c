@@ -4,11 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <unistd.h>
+
+#include "sys/path.h"
 
 /* A mount that no folder shows: its descriptor, or -errno. */
 static int mount_detached(void)
@@ -67,35 +66,16 @@ static int open_at(const char *path, int flags)
 
 int tracefs_read(const char *path, char **text, struct error *err)
 {
-    enum { STEP = 16384, MOST = 1 << 20 };
-    size_t size = 0, capacity = 0;
-    ssize_t got = 0;
+    enum { MOST = 1 << 20 };
+    size_t size;
     *text = NULL;
     int fd = open_at(path, 0);
     if (fd < 0)
         return failed(fd, path, err);
-    do {
-        size += (size_t)(got > 0 ? got : 0);
-        if (size + 1 >= capacity) {
-            char *larger = capacity < MOST ? realloc(*text, capacity += STEP) : NULL;
-            if (!larger) {
-                errno = ENOMEM;
-                got = -1;
-                break;
-            }
-            *text = larger;
-        }
-        got = read(fd, *text + size, capacity - size - 1);
-    } while (got > 0 || (got < 0 && errno == EINTR));
-    int code = got < 0 ? -errno : 0;
+    *text = path_read_all(fd, MOST, &size);
+    int code = *text ? 0 : -errno;
     close(fd);
-    if (code) {
-        free(*text);
-        *text = NULL;
-        return failed(code, path, err);
-    }
-    (*text)[size] = '\0';
-    return 0;
+    return code ? failed(code, path, err) : 0;
 }
 
 int tracefs_list(const char *path, int (*visit)(const char *name, void *context), void *context, struct error *err)

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/error.h"
 
 /* The text of the file PATH ("events/sched/sched_switch/id") in *TEXT (malloc), ended by a NUL. 0 or a negative errno;

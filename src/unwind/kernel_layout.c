@@ -2,7 +2,6 @@
 #include "unwind/kernel_layout.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 

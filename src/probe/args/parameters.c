@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "arch/arch.h"
 #include "arch/instruction.h"
 #include "probe/args/parameter.h"
 #include "probe/module/debug.h"

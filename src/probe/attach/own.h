@@ -1,8 +1,6 @@
 /* The kernel's code between a tracepoint and the programs that it calls. */
 #pragma once
 
-#include <stdint.h>
-
 #include "../bpf/tracer_frames.h"
 
 /*

@@ -2,7 +2,6 @@
 #include "probe/attach/perf_event.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

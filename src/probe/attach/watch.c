@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "probe/args/address.h"

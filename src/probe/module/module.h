@@ -1,7 +1,6 @@
 /* Programs and libraries as files: which ones a process has mapped, and by which path the kernel finds them. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 

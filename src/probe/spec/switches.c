@@ -9,7 +9,6 @@
 #include "probe/module/file_stamp.h"
 #include "probe/module/library.h"
 #include "probe/spec/resolve.h"
-#include "sys/path.h"
 
 /* Functions that begin or go on on another stack: of the C library, and of libraries for coroutines. */
 static const char *const names[] = {

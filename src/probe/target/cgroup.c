@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <glob.h>
-#include <limits.h>
 #include <mntent.h>
 #include <stdio.h>
 #include <stdlib.h>
