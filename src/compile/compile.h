@@ -2,11 +2,7 @@
  * Handlers → one BPF object. All handlers of a setup are compiled together, since the types of the maps that they share
  * are inferred across them. A compiler lives as long as its shared objects: later setups (the prompt) must fit the
  * types of those that are loaded. All else is the compilation's, and freed with it (compiler_begin … compiler_end).
- *
- * The passes, one folder or file each: bytecode.c decodes what LuaJIT dumps; build.c turns it into SSA (ir.h), inlining
- * the functions called; infer.c gives each value its type; optimise.c removes what is not needed; lower.c expands
- * values to machine operations (machine.h); regalloc.c gives them registers; emit.c writes BPF instructions into an
- * object.h object.
+ * README.md has the passes.
  */
 #pragma once
 

@@ -27,3 +27,6 @@
 #define DECLARE_PROVIDER(kind) extern const struct provider provider_##kind;
 PROVIDERS(DECLARE_PROVIDER)
 #undef DECLARE_PROVIDER
+
+/* provider_attach_type's answer for what libbpf attaches to many places of programs at once. */
+uint32_t providers_attach_uprobe(bool at_entry);

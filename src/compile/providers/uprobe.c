@@ -12,7 +12,7 @@ enum {
     FIELDS = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) | FIELD(STACK_POINTER) | FIELD(CALLER),
 };
 
-static uint32_t attach_as(bool at_entry)
+uint32_t providers_attach_uprobe(bool at_entry)
 {
     (void)at_entry;
     return feature_available(FEATURE_UPROBE_MULTI) ? ATTACH_TYPE_UPROBE_MULTI : 0; /* at returns the same */
@@ -25,8 +25,9 @@ static struct operand result(struct lower *lower)
 
 /* What uprobe and uretprobe have in common. */
 #define BY_UPROBE                                                                                                      \
-    .program_type = BPF_PROG_TYPE_KPROBE, .attach_as = attach_as, .sleeps = true, .registers = REGISTERS_USER,         \
-    .rounds = USER_ROUNDS, .words = 8, .argument = arch_argument, .arguments = "argument", .ip = probe_instruction
+    .program_type = BPF_PROG_TYPE_KPROBE, .attach_as = providers_attach_uprobe, .sleeps = true,                        \
+    .registers = REGISTERS_USER, .rounds = USER_ROUNDS, .words = 8, .argument = arch_argument,                         \
+    .arguments = "argument", .ip = probe_instruction
 
 const struct provider provider_uprobe = {
     .name = "uprobe",
