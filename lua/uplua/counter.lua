@@ -1,9 +1,10 @@
 -- Counting without a handler, as perf stat does: the kernel counts, the script reads when it wants to.
-local core        = require "uplua.core"
-local perf_events = require "uplua.probe.perf_events"
-local options     = require "uplua.options"
-local run         = require "uplua.base.run"
-local text        = require "uplua.text"
+local core         = require "uplua.core"
+local perf_events  = require "uplua.probe.perf_events"
+local option_table = require "uplua.base.option_table"
+local options      = require "uplua.options"
+local run          = require "uplua.base.run"
+local text         = require "uplua.text"
 
 local counter = {}
 
@@ -172,7 +173,7 @@ function counter.lost()
   return list
 end
 
-local OPTIONS = { cgroup = "string", cpus = "boolean", children = "boolean" }
+local OPTIONS = { cgroup = option_table.text, cpus = option_table.boolean, children = option_table.boolean }
 
 -- counter(event | { event, … }, [options]): counts from now on, a command from its start on: in the target's threads,
 -- without a target on all CPUs. Several events are one group, which is counted at the same times. Options: cpus = true
@@ -190,13 +191,8 @@ function counter.counter(what, given)
     if not found then error(("counter %s: %s"):format(name, message), 2) end
     events[i] = found
   end
-  if given ~= nil and type(given) ~= "table" then error("counter: options are a table", 2) end
-  local chosen = { children = options.follow }
-  for key, value in pairs(given or {}) do
-    if not OPTIONS[key] then error(("counter: unknown option '%s'"):format(tostring(key)), 2) end
-    if type(value) ~= OPTIONS[key] then error(("counter: %s is a %s"):format(key, OPTIONS[key]), 2) end
-    chosen[key] = value
-  end
+  local chosen = option_table.read("counter", given, OPTIONS)
+  if chosen.children == nil then chosen.children = options.follow end
   if options.comms then
     error("counter: the kernel counts without asking for the threads' names: leave out --comm", 2)
   end

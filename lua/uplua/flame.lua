@@ -18,12 +18,13 @@
 -- click on the lowest row everything again; arrows go to the widest callee, the caller and the neighbours, Escape to
 -- everything; Ctrl+F or / searches; b turns a comparison to the widths before. All is in the file; drawn is what is
 -- wide enough to be seen, so that 50,000 stacks stay usable. Without scripts a viewer shows the whole picture.
-local change = require "uplua.flame.change"
-local file   = require "uplua.file"
-local folded = require "uplua.folded"
-local frame  = require "uplua.stack.frame"
-local text   = require "uplua.text"
-local tree   = require "uplua.flame.tree"
+local change       = require "uplua.flame.change"
+local file         = require "uplua.file"
+local folded       = require "uplua.folded"
+local frame        = require "uplua.stack.frame"
+local option_table = require "uplua.base.option_table"
+local text         = require "uplua.text"
+local tree         = require "uplua.flame.tree"
 
 local flame = {}
 
@@ -32,9 +33,11 @@ local LEGEND = 36     -- pixels more above the frames of a comparison
 local CHARACTER = 6.6 -- pixels of one, in the picture's font
 local SMALLEST = 0.4  -- pixels: what is narrower is drawn when it is zoomed to
 
-local OPTIONS = { unit = "string", title = "string", before = "table", absolute = "boolean" }
-local KINDS   = {
-  string = "a text", table = "a count, a sum, or a table of stacks with numbers", boolean = "true or false",
+local is_source = option_table.check("a count, a sum, or a table of stacks with numbers", function(value)
+  return type(value) == "table" and value or nil
+end)
+local OPTIONS = {
+  unit = option_table.text, title = option_table.text, before = is_source, absolute = option_table.boolean,
 }
 
 local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
@@ -132,21 +135,6 @@ local function data_of(root)
     root.before and "[" .. table.concat(before, ",") .. "]" or "null"
 end
 
-local function check_kind(name, kind, value, level)
-  if type(value) == kind then return end
-  error(("flame: %s is %s, not %s"):format(name, KINDS[kind], value == nil and "nil" or "a " .. type(value)), level)
-end
-
-local function check(source, options)
-  check_kind("the source", "table", source, 4)
-  for name, value in pairs(options) do
-    if not OPTIONS[name] then
-      error(("flame: unknown option '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), OPTIONS)), 3)
-    end
-    check_kind(name, OPTIONS[name], value, 4)
-  end
-end
-
 -- Draws the lines between the title and the frames of a comparison: the runs that are compared, and the meaning of
 -- colours and marks.
 local function put_legend(put, changes, unit)
@@ -169,7 +157,10 @@ local function put_steps(put, changes)
       tostring(changes ~= nil and changes.absolute), change.WITHIN, table.concat(marks, ","), table.concat(colors, ","))
 end
 
-local function picture(source, options)
+local function picture(source, given)
+  local ok, why = is_source(source)
+  if not ok then error("flame: the source " .. why:sub(#"it " + 1), 3) end
+  local options = option_table.read("flame", given, OPTIONS, 3)
   local root, depth, changes
   if options.before then
     root, depth = tree.compare(folded.sums(source), folded.sums(options.before))
@@ -207,15 +198,13 @@ end
 
 -- The picture of SOURCE as text. Raises what is wrong with the arguments.
 function flame.svg(source, options)
-  check(source, options or {})
-  return picture(source, options or {})
+  return (picture(source, options))
 end
 
 -- Writes the picture of SOURCE to the file PATH. Raises why it cannot.
 function flame.write(path, source, options)
   if type(path) ~= "string" then error("flame: the first argument is the file's path, a text", 2) end
-  check(source, options or {})
-  local written, why = file.write(path, picture(source, options or {}))
+  local written, why = file.write(path, picture(source, options))
   if not written then error("flame: cannot write " .. why, 2) end
 end
 

@@ -1,8 +1,9 @@
 -- Probes of any kind by one spec, and handlers' parts given as text: what scripts take from their users.
-local claims    = require "uplua.probe.claims"
-local failure   = require "uplua.base.failure"
-local providers = require "uplua.probe.providers"
-local text      = require "uplua.text"
+local claims       = require "uplua.probe.claims"
+local failure      = require "uplua.base.failure"
+local option_table = require "uplua.base.option_table"
+local providers    = require "uplua.probe.providers"
+local text         = require "uplua.text"
 
 local probe = {}
 
@@ -27,21 +28,24 @@ local function no_probe(spec)
     :format(spec, hint or "")
 end
 
-local function declare_one(spec, returns, given, handler)
+-- The provider of the probe of SPEC, or with RETURNS of its return, and the rest of SPEC.
+local function provider_of(spec, returns)
   local provider, rest, named = providers.of_spec(spec)
   if not named and not spec:find "[:@]" then failure.mistake(no_probe(spec)) end
-  local name = returns and provider.at_return or provider.name
-  if returns and not provider.at_return then
-    failure.mistake(("%s: a %s probe has no return"):format(spec, provider.name))
-  end
-  if handler == nil then given, handler = {}, given end
-  if providers.find(name).typed and type(given) == "table" and given.typed == nil then
+  if not returns then return provider, rest end
+  if not provider.at_return then failure.mistake(("%s: a %s probe has no return"):format(spec, provider.name)) end
+  return providers.find(provider.at_return), rest
+end
+
+local function declare_one(spec, returns, given, handler)
+  local provider, rest = provider_of(spec, returns)
+  if provider.typed and given.typed == nil then
     local typed = { typed = true }
     for option, value in pairs(given) do typed[option] = value end
     given = typed
   end
   -- Called by pcall, a constructor leaves its caller's line out of the message: the spec is not written there.
-  local ok, message = pcall(require "uplua"[name], rest, given, handler)
+  local ok, message = pcall(require "uplua"[provider.name], rest, given, handler)
   if not ok then failure.mistake(tostring(message)) end
 end
 
@@ -56,16 +60,18 @@ function probe.in_order(specs)
   return first
 end
 
-local function declare(what, spec, returns, given, handler)
-  local specs = type(spec) == "table" and spec or { spec }
-  for i = 1, math.max(#specs, 1) do
-    if type(specs[i]) ~= "string" then
-      error(what .. ": the first argument is a kind of probe and its place: \"uprobe:libc:malloc\", " ..
-            "\"syscall:open*\"; or a list of such", 3)
-    end
+local function declare_all(what, spec, returns, given, handler)
+  local declare = require "uplua.probe.declare" -- here: a run that loads it is one with probes
+  local specs = declare.specs(spec, what .. ": the first argument is a kind of probe and its place: " ..
+                              "\"uprobe:libc:malloc\", \"syscall:open*\"; or a list of such", 3)
+  given, handler = option_table.split(given, handler)
+  declare.check_handler(what, handler, 3)
+  for _, one in ipairs(specs) do
+    local provider = provider_of(one, returns)
+    option_table.read(provider.name, given, provider.options, 3)
   end
   claims.share(function()
-    for _, one in ipairs(probe.in_order(specs)) do declare_one(one, returns, given, handler) end
+    for _, one in ipairs(probe.in_order(specs)) do declare_one(one, returns, given or {}, handler) end
   end)
 end
 
@@ -73,12 +79,12 @@ end
 -- "syscall:open*", "tracepoint:sched:sched_switch", "usdt:./app:shop:sold" …, as --list prints them; without a kind a
 -- uprobe. SPEC may be a list of such: a place that several of them name is probed once, and e.probe is the first of
 -- these. SPEC is meant to come from the script's user: what is wrong with it is raised without the script's line.
-function probe.probe(spec, ...) return declare("probe", spec, false, ...) end
+function probe.probe(spec, given, handler) declare_all("probe", spec, false, given, handler) end
 
 -- retprobe(spec, [options], handler): the same for the return of what SPEC names: e.ret, cut to the integer that the
 -- function returns where that is known, e.elapsed and the entry's arguments. Tracepoints and USDT probes have none,
 -- which is raised.
-function probe.retprobe(spec, ...) return declare("retprobe", spec, true, ...) end
+function probe.retprobe(spec, given, handler) declare_all("retprobe", spec, true, given, handler) end
 
 -- Where the functions of SPEC are: its kind, and its binary if it has one.
 local function origin_of(spec)

@@ -11,18 +11,22 @@
 --   stack                      if asked for
 --   call                       "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"
 -- and is valid until the function returns.
-local ffi       = require "ffi"
-local call      = require "uplua.call"
-local capture   = require "uplua.compile.capture"
-local claims    = require "uplua.probe.claims"
-local failure   = require "uplua.base.failure"
-local probe     = require "uplua.probe"
-local providers = require "uplua.probe.providers"
-local text      = require "uplua.text"
+local ffi          = require "ffi"
+local call         = require "uplua.call"
+local capture      = require "uplua.compile.capture"
+local claims       = require "uplua.probe.claims"
+local failure      = require "uplua.base.failure"
+local option_table = require "uplua.base.option_table"
+local probe        = require "uplua.probe"
+local providers    = require "uplua.probe.providers"
+local text         = require "uplua.text"
 
 local trace = {}
 
-local OPTIONS = { returns = true, min = true, where = true, stack = true, size = true }
+local OPTIONS = {
+  returns = option_table.boolean, min = option_table.number, where = option_table.text, stack = option_table.boolean,
+  size = text.parse_size,
+}
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
 local STRINGS = 127          -- bytes that are shown of a text
 local READ = ("up.str(%%s, %d)"):format(STRINGS + 1)
@@ -175,20 +179,14 @@ local function call_of(part, event)
   return ("%s = %s"):format(line, part.of_call and call.result(event.ret) or (part.show or as_integer)(event.ret))
 end
 
-local function check(options)
-  for name in pairs(options) do
-    if not OPTIONS[name] then
-      error(("trace.each: unknown option '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), OPTIONS)), 3)
-    end
-  end
-end
-
--- each(spec, options, fn): calls FN with an event for each hit of SPEC (a spec of up.probe, or a list of them), in
+-- each(spec, [options], fn): calls FN with an event for each hit of SPEC (a spec of up.probe, or a list of them), in
 -- order of time. Options: returns, the hits are returns (up.retprobe); min, only calls of at least so many ns; where, a
 -- Lua expression of the handler's event; stack, with the program's stack; size, of the ring ("4M"). Raises what is
 -- wrong, of SPEC without the script's line.
 function trace.each(spec, options, fn)
-  check(options)
+  options, fn = option_table.split(options, fn)
+  if type(fn) ~= "function" then error("trace.each: the last argument is a function; options stand before it", 2) end
+  options = option_table.read("trace.each", options, OPTIONS)
   local up = require "uplua"
   local ring, parts = up.ring { size = options.size or "4M" }, {}
   local least = math.floor(options.min or 0)

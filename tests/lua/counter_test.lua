@@ -217,8 +217,10 @@ refused('counter "page-fault"', "%-e:1: counter page%-fault: no such event; did 
   "an unknown event")
 refused('counter()', "the argument is an event's name or a list of them", "no event")
 refused('counter {}', "the argument is an event's name or a list of them", "no events")
-refused('counter("page-faults", { cgruop = "/x" })', "counter: unknown option 'cgruop'", "an unknown option")
-refused('counter("page-faults", { cpus = 1 })', "counter: cpus is a boolean", "an option of another type")
+refused('counter("page-faults", { cgruop = "/x" })', "counter: unknown option 'cgruop'; did you mean 'cgroup'",
+  "an unknown option")
+refused('counter("page-faults", { cpus = 1 })', "counter: option .cpus.: it is true or false, not 1",
+  "an option of another type")
 refused('counter("page-faults", { cgroup = "/nosuch" })',
   "counter page%-faults: no cgroup /nosuch: No such file or directory", "a cgroup that is not there")
 refused('counter("page-faults", { cgroup = "/tmp" })', "/tmp is no cgroup that this kernel counts by",

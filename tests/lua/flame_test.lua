@@ -164,8 +164,8 @@ local function refused(want, what, ...)
   like(not good and message, want, what)
 end
 refused("flame: unknown option 'titel'; did you mean 'title'%?", "a misspelt option", flame.svg, {}, { titel = "x" })
-refused("flame: unit is a text, not a number", "a unit that is none", flame.svg, {}, { unit = 1 })
-refused("flame: before is a count, a sum, or a table of stacks with numbers, not a string",
+refused("flame: option 'unit': it is a text, not 1", "a unit that is none", flame.svg, {}, { unit = 1 })
+refused("flame: option 'before': it is a count, a sum, or a table of stacks with numbers, not 'x'",
   "a path in place of what is in it", flame.svg, {}, { before = "x" })
 refused("flame_test.lua:%d+: flame: the source is a count, a sum, or a table of stacks with numbers, not nil",
   "no source", function() return (flame.svg()) end)

@@ -115,7 +115,7 @@ end
 refused("--follow -e 'uprobe(\"libc:malloc\", function() end)'", "%-%-follow needs a target: PIDs or a command",
   "--follow without a target", 2)
 refused("--follow --tid 1 -e 'print(1)'", "%-%-follow is for processes, not for threads", "--follow of a thread", 2)
-refused("--follow -e 'watch(0x1000, \"w\", 8, function() end)' -- true",
+refused("--follow -e 'watch(0x1000, { \"w\", size = 8 }, function() end)' -- true",
         "watch: an address is one process's, and means nothing in those that %-%-follow adds",
           "a watchpoint with --follow", 1)
 

@@ -203,8 +203,8 @@ refused('tool:attach "on_others"',
   "no place")
 refused('tool:attach("on_others", "./build/targets/typed:othres")',
   BEGIN .. "program on_others, uprobe .*: no such function in .*; did you mean others?", "no such function")
-refused('tool:attach("on_told", { slid = false })', BEGIN .. "program on_told: unknown option 'slid' of uprobe",
-  "an option")
+refused('tool:attach("on_told", { slid = false })',
+  BEGIN .. "program on_told, uprobe: unknown option 'slid'; did you mean 'slide'", "an option")
 refused('tool:attach("on_fault", "cpu-clock")',
   BEGIN .. "program on_fault, perf cpu%-clock: how often%? Options: { hertz = 99 } or { period = 1 }", "how often")
 refused('tool:attach "refused"',

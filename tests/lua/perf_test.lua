@@ -139,11 +139,14 @@ refused('perf("page-fault", 1, function() end)',
   "%-e:1: perf page%-fault: no such event; did you mean 'page%-faults'%?", "an unknown event")
 refused('perf("LLC-load-mises", 1, function() end)', "did you mean 'LLC%-load%-misses'%?", "… of a cache")
 refused('perf("page-faults", 0, function() end)',
-  "%-e:1: perf page%-faults: the second argument is the period, 1 for each event, or { hertz = N }; not 0", "period 0")
-refused('perf("page-faults", function() end)', "not function", "no period")
-refused('perf("page-faults", { herz = 1 }, function() end)', "it has no 'herz'", "an unknown option")
+  "%-e:1: perf: option 'period': 0 is not a whole number from 1 to 9007199254740992", "period 0")
+refused('perf("page-faults", function() end)',
+  "%-e:1: perf page%-faults: how often%? Options are the period, 1 for each event, or { hertz = N }", "no period")
+refused('perf("page-faults", { 23, hertz = 1 }, function() end)', "perf page%-faults: how often%?", "both")
+refused('perf("page-faults", { herz = 1 }, function() end)', "perf: unknown option 'herz'; did you mean 'hertz'%?",
+  "an unknown option")
 refused('perf("page-faults", { hertz = 0 }, function() end)',
-  "hertz is how often a second, a number from 1 to 1000000, not 0", "0 Hz")
+  "perf: option 'hertz': 0 is not a whole number from 1 to 1000000", "0 Hz")
 refused('perf("page-faults", 1)', "%-e:1: perf page%-faults: the last argument is the handler, a function",
   "no handler")
 refused('perf(1, 1, function() end)', "the first argument is the event's name", "no name")

@@ -120,9 +120,9 @@ local function refused(code, want, what)
   like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)
 end
 refused('profile(0, function() end)',
-  "%-e:1: profile: the first argument is how often a second, a number from 1 to 1000000, not 0", "0 Hz")
+  "%-e:1: profile: the first argument is how often a second: 0 is not a whole number from 1 to 1000000", "0 Hz")
 refused('profile("99", function() end)', "%-e:1: profile: the first argument is how often a second", "a string")
-refused('profile(99.5, function() end)', "not 99.5", "a fraction")
+refused('profile(99.5, function() end)', "99.5 is not a whole number", "a fraction")
 refused('profile(99)', "%-e:1: profile 99: the last argument is the handler, a function", "no handler")
 refused('profile(99, { pidd = 1 }, function() end)', "%-e:1: profile: unknown option 'pidd'", "an unknown option")
 refused('n = count() profile(99, function(e) n[e.arg0]:inc() end)',

@@ -82,7 +82,7 @@ refused('raw_tracepoint("sched_swich", function() end)',
 refused('raw_tracepoint(1, function() end)',
   "%-e:1: raw_tracepoint: the first argument names the tracepoint: \"sched_switch\"", "a number")
 refused('raw_tracepoint("sched_switch", { strings = 3 }, function() end)',
-  "%-e:1: raw_tracepoint: unknown option 'strings'", "an option")
+  "%-e:1: raw_tracepoint: unknown option 'strings'; it has all", "an option")
 refused('raw_tracepoint("sched_switch", function(e) n[e.args.prv]:inc() end)',
         "%-e:1: raw_tracepoint sched_switch has no argument 'prv'; did you mean prev%?", "a misspelt argument")
 refused('raw_tracepoint("sched_switch", function(e) n[e.args.prev.pidd]:inc() end)',

@@ -140,7 +140,7 @@ like(r.err,
   "coroutines:passes: it may jump to code outside of it, and return there: not all its returns would be seen\n",
   "a function that ends in a jump is refused")
 r = target.uplua [[-e 'uretprobe("./build/targets/coroutines:after", { returns = "never" }, function(e) end)' -- true]]
-like(r.err, 'uretprobe: returns is "address" or "instructions"\n', "another option")
+like(r.err, "uretprobe: option 'returns': it is \"address\" or \"instructions\", not 'never'\n", "another option")
 r = target.uplua [[-e 'uretprobe("libc:puts", function(e) end)' -- true]]
 is(r.err, "", "the C library, which has swapcontext for others, is none that switches")
 

@@ -216,7 +216,7 @@ examine "libc"
 examine "libcrypto"
 
 tap.like(target.uplua([[-e 'uprobe("libc:free", { slide = 1 }, function(e) end)']]).err,
-  'slide is true, false or "lossy"', "another value is refused")
+  'it is true, false or "lossy"', "another value is refused")
 
 target.done()
 tap.done_testing()

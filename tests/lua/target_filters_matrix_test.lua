@@ -55,7 +55,7 @@ if sets.events then
   end)
   up.profile(HERTZ, function(e) samples[{ e.pid, e.tid }]:inc() end)
 end
-if sets.watch then up.watch(PROGRAM .. ":watched", "w", 8, function(e) seen(e, "watch", 0) end) end
+if sets.watch then up.watch(PROGRAM .. ":watched", { "w", size = 8 }, function(e) seen(e, "watch", 0) end) end
 up.after(0, function() io.stderr:write "tracing\n" end)
 up.at_exit(function()
   local kinds, known = {}, {}
@@ -191,7 +191,7 @@ refused("raw_tracepoint sched_switch", 'raw_tracepoint("sched_switch", function(
 refused("syscall lseek", 'syscall("lseek", function() end)')
 refused("sysreturn lseek", 'sysreturn("lseek", function() end)')
 refused("watch %./build/targets/probe_kinds:watched",
-  'watch("./build/targets/probe_kinds:watched", "w", 8, function() end)')
+  'watch("./build/targets/probe_kinds:watched", { "w", size = 8 }, function() end)')
 
 os.remove(path)
 target.done()

@@ -17,7 +17,9 @@ up.watch(P .. "counter", "w", function(e)
   seen[{ e.probe, e.comm, e.ip > 0, e.addr %% 8 }]:inc()
 end)
 up.watch(P .. "small", "w", function(e) values[e.value] = (values[e.value] or 0) + 1 end)
-up.watch(P .. "pair+4", "w", 4, function(e) pairs_of[{ e.tid ~= e.pid, e.value >= 1 and e.value <= %d }]:inc() end)
+up.watch(P .. "pair+4", { "w", size = 4 }, function(e)
+  pairs_of[{ e.tid ~= e.pid, e.value >= 1 and e.value <= %d }]:inc()
+end)
 up.watch(P .. "quiet", "rw", function(e) quiet[{ e.value, e:ustack(1) }]:inc() end)
 up.after(0, function() if arg[1] then io.stderr:write "tracing\n" end end) -- for target.attached
 up.at_exit(function()
@@ -57,7 +59,7 @@ check(run, "a process")
 run = target.attached(PROGRAM .. " wait", [[-e '
   n, calls = count(), count()
   local at = address "./build/targets/watched:counter"
-  watch(at, "w", 8, function(e) n[e.addr == u64(at)]:inc() end)
+  watch(at, { "w", size = 8 }, function(e) n[e.addr == u64(at)]:inc() end)
   after(0, function() io.stderr:write "tracing\n" end)
   watch("./build/targets/watched:count", "x", function(e) calls[e:ustack(1)]:inc() end)
   at_exit(function() print("n", n[true]) for stack, c in calls:pairs() do
@@ -75,19 +77,21 @@ refused('watch("./build/targets/watched:countre", "w", function() end)',
   "%-e:1: watch " .. W .. ":countre: no such variable in .*; did you mean counter%?", "an unknown variable")
 refused('watch("./build/targets/watched:main", "w", function() end)',
   "main in .* is a function, not a variable; watch it with \"x\"", "a function")
-refused('watch("./build/targets/watched:counter+4", "w", 8, function() end)', "counter%+4 in .* has only 4 bytes",
+refused('watch("./build/targets/watched:counter+4", { "w", size = 8 }, function() end)',
+  "counter%+4 in .* has only 4 bytes",
   "more than the variable has")
-refused('watch("./build/targets/watched:counter+8", "w", 8, function() end)', "counter has only 8 bytes",
+refused('watch("./build/targets/watched:counter+8", { "w", size = 8 }, function() end)', "counter has only 8 bytes",
   "behind the variable")
 refused('watch("./build/targets/watched:odd", "w", function() end)',
-  "how many bytes of .*odd.* are meant, 1, 2, 4 or 8, as the third argument%? It has 64", "no size")
-refused('watch("./build/targets/watched:odd", "w", 3, function() end)',
-  "the third argument is how many bytes are watched, 1, 2, 4 or 8, not 3", "three bytes")
-refused('watch(0x1001, "w", 2, function() end)', "watch: 0x1001 is not a multiple of 2: the CPU watches",
+  "how many bytes of .*odd.* are meant, { \"w\", size = 1 }, 2, 4 or 8%? It has 64", "no size")
+refused('watch("./build/targets/watched:odd", { "w", size = 3 }, function() end)',
+  "watch: option 'size': it is 1, 2, 4 or 8, not 3", "three bytes")
+refused('watch(0x1001, { "w", size = 2 }, function() end)', "watch: 0x1001 is not a multiple of 2: the CPU watches",
   "an odd address")
 refused('watch("./build/targets/watched:counter", "r", function() end)',
-  "\"w\", \"rw\" or \"x\", not r: CPUs watch for reads only together with writes", "reads alone")
-refused('watch(0.5, "w", 1, function() end)', "watch: 0.5 is no address of a process", "a fraction")
+  "option 'access': it is \"w\", \"rw\" %(CPUs watch for reads only together with writes%) or \"x\", not 'r'",
+  "reads alone")
+refused('watch(0.5, { "w", size = 1 }, function() end)', "watch: 0.5 is no address of a process", "a fraction")
 refused('n = count() watch("./build/targets/watched:count", "x", function(e) n[e.value]:inc() end)',
         "e.value is what was read or written; this watchpoint is on execution", "the value of an execution")
 refused('n = count() watch("./build/targets/watched:counter", "w", function(e) n[e.period]:inc() end)',
@@ -96,30 +100,31 @@ like(target.uplua([[-e 'watch("./build/targets/watched:counter", "w", function()
   "%-e:1: watch: this needs a process or a command: %-p PID, or %-%- COMMAND", "no target")
 
 -- What only the process tells: the command is found not to have run.
-run = refused('n = count() watch(4096, "w", 8, function(e) n:inc() end)',
+run = refused('n = count() watch(4096, { "w", size = 8 }, function(e) n:inc() end)',
   "watch 0x1000: nothing is mapped at 0x1000 in process %d+", "an address where nothing is")
 is(run.status, 1, "… is an error")
 ok(not run.out:find "done", "… before the command has begun")
-run = refused('n = count() watch("./build/targets/watched:odd+1", "w", 2, function(e) n:inc() end)',
+run = refused('n = count() watch("./build/targets/watched:odd+1", { "w", size = 2 }, function(e) n:inc() end)',
   "is not a multiple of 2", "a variable's odd byte")
 run = refused('n = count() watch("./build/targets/watched:counter", "w", function(e) n:inc() end)',
               "watch " .. W .. ":counter: the process has not mapped /%S+/build/targets/watched",
                 "a variable of another program", "./build/targets/busy calls")
 run = refused([[n = count() for i = 0, 32, 8 do
-  watch("./build/targets/watched:odd+" .. i, "w", 8, function(e) n:inc() end) end]],
+  watch("./build/targets/watched:odd+" .. i, { "w", size = 8 }, function(e) n:inc() end) end]],
               "watch .*odd%+%d+: no debug register is free: the CPU has only 4, and other watchpoints, " ..
               "gdb or perf may have some too", "five watchpoints")
 ok(not run.out:find "done", "… before the command has begun")
 
 run = target.uplua([[--explain -e 'n = count()
-  watch("./build/targets/watched:pair+4", "w", 4, function(e) n[e.value]:inc() end)' -- ]] .. PROGRAM)
+  watch("./build/targets/watched:pair+4", { "w", size = 4 }, function(e) n[e.value]:inc() end)' -- ]] .. PROGRAM)
 like(run.out,
   "watch " .. W .. ":pair%+4\n  at       writes of 4 bytes at .*pair%+4 in%s+/.*watched,%s+by%s+a%s+debug%s+register",
   "--explain")
 run = target.uplua([[-e 'n = count() watch("./build/targets/watched:counter", "w", function(e) n:inc() end)
   print "quick" exit()' -- false]])
 is(run.out:match "quick", "quick", "a run that ends before it begins")
-run = target.uplua([[-e 'n = count() watch(0x1000, "w", 8, function(e) n:inc() end)' -- ./build/targets/nosuch]])
+run = target.uplua([[-e 'n = count()
+  watch(0x1000, { "w", size = 8 }, function(e) n:inc() end)' -- ./build/targets/nosuch]])
 like(run.err, "nosuch", "a command that is not there")
 os.remove(path)
 target.done()

@@ -6,6 +6,7 @@ local declared_type = require "uplua.objects.declared_type"
 local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
+local option_table = require "uplua.base.option_table"
 local snapshot = require "uplua.objects.snapshot"
 local int128 = require "uplua.objects.int128"
 
@@ -211,7 +212,7 @@ function aggregate.constructor(kind, operations, properties, parameters)
   return function(...)
     local options, buckets = ..., nil
     if parameters then options, buckets = parameters(...) end
-    options = object.check(kind, options, { max = object.positive, key = declared_type.layout }, 2)
+    options = option_table.read(kind, options, { max = option_table.positive, key = declared_type.layout }, 2)
     options.max = options.max or 65536
     return object.new(kind, options, metatable, { operations = operations, buckets = buckets, rounded = {} })
   end

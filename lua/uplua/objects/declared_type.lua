@@ -70,7 +70,7 @@ function read(value, depth)
   return { kind = "record", size = round(at, 8), fields = fields }
 end
 
--- The layout of declaration VALUE, or nil and what is wrong with it. For object.check.
+-- The layout of declaration VALUE, or nil and what is wrong with it. For option_table.read.
 function declared_type.layout(value) return read(value, 0) end
 
 return declared_type

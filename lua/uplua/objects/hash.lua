@@ -19,6 +19,7 @@ local declared_type = require "uplua.objects.declared_type"
 local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
+local option_table = require "uplua.base.option_table"
 local order = require "uplua.objects.order"
 local record = require "uplua.objects.record"
 local printer = require "uplua.objects.printer"
@@ -232,12 +233,12 @@ function methods:bind(description)
   for _, entry in ipairs(queued) do set(self, s, entry[1], entry[2], NOWHERE) end
 end
 
-local ALLOWED = { max = object.positive, key = declared_type.layout, value = declared_type.layout }
-local ARRAY_ALLOWED = { max = object.positive, value = declared_type.layout }
+local ALLOWED = { max = option_table.positive, key = declared_type.layout, value = declared_type.layout }
+local ARRAY_ALLOWED = { max = option_table.positive, value = declared_type.layout }
 
 local function constructor(kind)
   return function(options)
-    options = object.check(kind, options, kind == "array" and ARRAY_ALLOWED or ALLOWED, 2)
+    options = option_table.read(kind, options, kind == "array" and ARRAY_ALLOWED or ALLOWED, 2)
     options.max = options.max or 65536
     local s = {
       array = kind == "array",

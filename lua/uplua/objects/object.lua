@@ -2,8 +2,7 @@
 -- `options`, `name` (false until the report finds one), `queued` (writes before the map exists, { key, value } each)
 -- and `read` (true once the script has looked at it); all else is kept apart, since other names may be keys: m[k] is
 -- m:get(k).
-local text = require "uplua.text"
-local run  = require "uplua.base.run"
+local run = require "uplua.base.run"
 
 local object = {}
 
@@ -41,35 +40,5 @@ end
 
 -- True for shared objects.
 function object.is(o) return type(o) == "table" and states[o] ~= nil end
-
--- Checks what the user gave to constructor NAME against ALLOWED: option → function(value) that returns the value to
--- keep, or nil and what is wrong. Returns a new table. Errors are raised at LEVEL (of the caller; 2 by default: the
--- user's line if the caller is the constructor).
-function object.check(name, given, allowed, level)
-  level = (level or 2) + 1
-  if given == nil then given = {} end
-  if type(given) ~= "table" or object.is(given) then
-    error(("%s: options are a table, as in %s{ … }"):format(name, name), level)
-  end
-  local options, names = {}, text.keys(allowed)
-  for option, value in pairs(given) do
-    local check = allowed[option]
-    if not check then
-      local known = #names > 0 and text.did_you_mean(tostring(option), names) or ""
-      if known == "" then known = #names > 0 and "; it has " .. table.concat(names, ", ") or "; it has none" end
-      error(("%s: unknown option '%s'%s"):format(name, tostring(option), known), level)
-    end
-    local kept, message = check(value)
-    if kept == nil then error(("%s: option '%s': %s"):format(name, option, message), level) end
-    options[option] = kept
-  end
-  return options
-end
-
--- Checks for object.check.
-function object.positive(value)
-  if type(value) == "number" and value >= 1 and value == math.floor(value) and value < 2 ^ 32 then return value end
-  return nil, ("%s is not a whole number from 1 to %.0f"):format(tostring(value), 2 ^ 32 - 1)
-end
 
 return object

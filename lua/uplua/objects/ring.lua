@@ -10,6 +10,7 @@ local contract = require "uplua.contract"
 local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
+local option_table = require "uplua.base.option_table"
 local text = require "uplua.text"
 
 ffi.cdef "int poll(struct uplua_pollfd *fds, unsigned long count, int timeout);"
@@ -187,7 +188,7 @@ return {
   end,
 
   ring = function(options)
-    options = object.check("ring", options, { size = ring_size }, 2)
+    options = option_table.read("ring", options, { size = ring_size }, 2)
     options.size = options.size or 2 ^ 22
     return object.new("ring", options, metatable, { at = 0, start = 0, begin = 0ULL, unknown = 0 })
   end,

@@ -1,6 +1,6 @@
 -- var: one value that handlers and the script read and set, and add to where it is a number.
 --   local threshold = up.var(100)         an integer, a boolean or a string, as the initial value says
---   local small = up.var(0, "u32")        or as declared: uplua.objects.declared_type
+--   local small = up.var(0, "u32")        or as declared, { type = "u32" }: uplua.objects.declared_type
 --   threshold:get()  threshold:set(200)  threshold:add(-1)
 -- Numbers and booleans are read, replaced and added to at once; a string is not: who reads it meanwhile may see parts
 -- of both.
@@ -10,6 +10,7 @@ local declared_type = require "uplua.objects.declared_type"
 local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
+local option_table = require "uplua.base.option_table"
 local printer = require "uplua.objects.printer"
 
 local C = ffi.C
@@ -99,21 +100,23 @@ local metatable = {
 
 local ZERO = { string = "", bool = false }
 
+-- The layout of the declared type VALUE, or nil and what is wrong with it.
+local function check_type(value)
+  local of, why = declared_type.layout(value)
+  if of and (of.kind == "record" or of.kind == "stack") then return nil, "it holds a number, a boolean or a string" end
+  return of, why
+end
+
+local OPTIONS = { "type", type = check_type }
+
 return {
   -- var([initial [, type]]): 0, false or "" where there is no initial value.
-  var = function(initial, of)
+  var = function(initial, given)
+    local value = option_table.read("var", given, OPTIONS).type
     -- It is unsigned where handlers set it to addresses alone.
-    local is_open = of == nil and (initial == nil or type(initial) == "number")
-    local value = layout_of(initial == nil and 0 or initial)
-    if of ~= nil then
-      local why
-      value, why = declared_type.layout(of)
-      if value and (value.kind == "record" or value.kind == "stack") then
-        value, why = nil, "it holds a number, a boolean or a string"
-      end
-      if not value then error("var: " .. why, 2) end
-      if initial == nil then initial = ZERO[value.kind] end
-    end
+    local is_open = not value and (initial == nil or type(initial) == "number")
+    if value and initial == nil then initial = ZERO[value.kind] end
+    value = value or layout_of(initial == nil and 0 or initial)
     if not value then error(("var: it holds a number, a boolean or a string, not a %s"):format(type(initial)), 2) end
     if initial == nil then initial = 0 end
     local size = math.max(8, value.size)

@@ -1,9 +1,10 @@
 -- What a script has declared and a setup (the main chunk, a line at the prompt) has not yet attached: probes with their
 -- handlers, and BPF objects that are brought along.
-local filter  = require "uplua.target.filter"
-local handler = require "uplua.probe.handler"
-local options = require "uplua.options"
-local run     = require "uplua.base.run"
+local filter       = require "uplua.target.filter"
+local handler      = require "uplua.probe.handler"
+local option_table = require "uplua.base.option_table"
+local options      = require "uplua.options"
+local run          = require "uplua.base.run"
 
 local declare = {}
 
@@ -22,23 +23,37 @@ local function names_by_cpu()
   return table.concat(names, ", ")
 end
 
--- Raises what is wrong with the options or the handler of a probe of PROVIDER's. LEVEL: the user's line, as seen from
--- the caller.
-function declare.check(provider, spec, given, fn, level)
-  local name, at = provider.name .. " " .. spec, (level or 2) + 1
-  if type(fn) ~= "function" then error(name .. ": the last argument is the handler, a function", at) end
+-- SPEC, a text or a list of texts, as a list. Raises WHY, "uprobe: the first argument is …", if it is neither, at LEVEL
+-- of the caller.
+function declare.specs(spec, why, level)
+  local specs = type(spec) == "table" and spec or { spec }
+  for i = 1, math.max(#specs, 1) do
+    if type(specs[i]) ~= "string" then error(why, level + 1) end
+  end
+  return specs
+end
+
+-- Raises what is wrong with FN as the handler of NAME, at LEVEL of the caller.
+function declare.check_handler(name, fn, level)
+  if type(fn) ~= "function" then
+    error(name .. ": the last argument is the handler, a function; options stand before it", level + 1)
+  end
   if debug.getinfo(fn, "S").what == "C" then
-    error(name .. ": the handler must be written in Lua: a function of C has no bytecode to compile", at)
+    error(name .. ": the handler must be written in Lua: a function of C has no bytecode to compile", level + 1)
   end
-  if type(given) ~= "table" then error(name .. ": options are a table", at) end
-  for option in pairs(given) do
-    if not (provider.options and provider.options[option]) then
-      error(("%s: unknown option '%s'"):format(provider.name, tostring(option)), at)
-    end
-  end
+end
+
+-- arguments(provider, spec, given, fn, [level]) → the options and the handler of a probe of PROVIDER's, from what its
+-- constructor was given behind SPEC. Raises what is wrong with them. LEVEL: the user's line (2: the caller's caller).
+function declare.arguments(provider, spec, given, fn, level)
+  local name, at = provider.name .. " " .. spec, (level or 2) + 1
+  given, fn = option_table.split(given, fn)
+  declare.check_handler(name, fn, at)
+  given = option_table.read(provider.name, given, provider.options, at)
   if options.cpus and not provider.by_cpu then
     error(("%s: --cpu is for probes that sample and count: %s and counter"):format(name, names_by_cpu()), at)
   end
+  return given, fn
 end
 
 local function passed(begin, level, ok, ...)

@@ -5,7 +5,7 @@
 --
 -- A provider has
 --   name        of its constructor: "uprobe"
---   options     those of its constructor, as keys; nil: none
+--   options     those of its constructor, as uplua.base.option_table reads them; nil: none
 --   specified   true if specs, which users give, may begin with its name (up.probe)
 --   of_binary   true if the rest of such a spec begins with a binary
 --   at_return   the name of the provider of what returns there; its own, if it is that; nil: nothing returns

@@ -1,6 +1,6 @@
 -- up.bpf_object: BPF objects that somebody else has compiled, brought along.
 --
---   local tool = up.bpf_object("tool.bpf.o")           the file, opened; nothing is loaded yet
+--   local tool = up.bpf_object("tool.bpf.o")       the file, opened; nothing is loaded yet
 --   tool.rodata.limit = 4096                       its variables: tool.rodata, tool.data, tool.bss
 --   tool:attach("on_malloc")                       where its SEC says; tool:attach() does it for all
 --   tool:attach("on_malloc", "libc:malloc")        where the spec says
@@ -9,13 +9,14 @@
 --
 -- The object is loaded at the end of the setup in which the first of its programs is attached, with those programs
 -- only.
-local core      = require "uplua.core"
-local btf_codec = require "uplua.objects.btf_codec"
-local ffi       = require "ffi"
-local hash      = require "uplua.objects.hash"
-local loop      = require "uplua.base.loop"
-local options   = require "uplua.options"
-local text      = require "uplua.text"
+local core         = require "uplua.core"
+local btf_codec    = require "uplua.objects.btf_codec"
+local ffi          = require "ffi"
+local hash         = require "uplua.objects.hash"
+local loop         = require "uplua.base.loop"
+local option_table = require "uplua.base.option_table"
+local options      = require "uplua.options"
+local text         = require "uplua.text"
 
 local guest = {}
 
@@ -166,16 +167,6 @@ local function attach_one(o, program, spec, what, fn, ...)
   return result, more
 end
 
-local function number_option(o, given, name, low, high)
-  local value = given[name]
-  if value ~= nil and (type(value) ~= "number" or value % 1 ~= 0 or value < low or value > high) then
-    fail(o, "option '%s': %s is not a whole number from %d to %d", name, tostring(value), low, high)
-  end
-  return value
-end
-
-local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
-
 -- Programs of ours ask themselves for what the kernel cannot keep from them; others do not. KEPT: the kernel keeps
 -- other processes from PROGRAM, THREADS: other threads, too.
 local function warn_of_others(o, program, kept, threads)
@@ -196,9 +187,7 @@ end
 -- HALF: "entry", "return" or "session".
 local function of_functions(half)
   return function(o, program, spec, given)
-    local slide = SLIDES[given.slide == nil or given.slide]
-    if not slide then fail(o, 'slide is true, false or "lossy"') end
-    local cookie = number_option(o, given, "cookie", 0, 65535) or 0
+    local slide, cookie = given.slide or "exact", given.cookie or 0
     local sites = attach_one(o, program, spec, program.kind, core.probe.resolve, spec, slide, half ~= "entry")
     require("uplua.probe.lost_returns").note(sites:summary().leaves)
     return function(fd)
@@ -244,7 +233,7 @@ local function write_arguments(o, program, spec, number, arguments, cookie)
 end
 
 local function of_usdt(o, program, spec, given)
-  local cookie = number_option(o, given, "cookie", 0, 2 ^ 53) or 0
+  local cookie = given.cookie or 0
   local found = attach_one(o, program, spec, "usdt", core.usdt.find, spec)
   return function(fd)
     local links = {}
@@ -261,7 +250,7 @@ end
 
 local function of_kernel(place)
   return function(o, program, spec, given)
-    local cookie = number_option(o, given, "cookie", 0, 65535) or 0
+    local cookie = given.cookie or 0
     local what = ("object %s: program %s, %s %s"):format(o.path, program.name, program.kind, spec)
     core.probe.check_kernel(what)
     local functions = attach_one(o, program, spec, program.kind, core.probe.resolve_kernel, spec)
@@ -306,7 +295,7 @@ end
 local function at_event(o, program, spec, given)
   local what, message = require "uplua.probe.perf_events".find(spec)
   if not what then fail(o, "program %s, perf %s: %s", program.name, spec, message) end
-  what.hertz, what.period = number_option(o, given, "hertz", 1, 1000000), number_option(o, given, "period", 1, 2 ^ 53)
+  what.hertz, what.period = given.hertz, given.period
   if not what.hertz == not what.period then
     fail(o, "program %s, perf %s: how often? Options: { hertz = 99 } or { period = 1 }", program.name, spec)
   end
@@ -318,19 +307,24 @@ local function at_event(o, program, spec, given)
 end
 
 -- The kinds of programs: the compiler's name for each (src/lua/guest.c), what libbpf's SEC begins with, an example of a
--- place, for messages, how it is attached, its options as keys, and
+-- place, for messages, how it is attached, its options (uplua.base.option_table), and
 --   of_binary     its spec begins with a binary
 --   called        the function that its spec names calls it, or with of_tracepoint the tracepoint
 --   in_kernel     it runs in the kernel's own time, where that may pass a program over
 --   by_cpu        it samples: --cpu means something to it
-local OF_FUNCTION, COOKIE = { slide = true, cookie = true }, { cookie = true }
+local COOKIE = { cookie = option_table.integer(0, 65535) }
+local OF_FUNCTION = {
+  cookie = COOKIE.cookie,
+  slide = function(value) return require "uplua.probe.providers.uprobe".check_slide(value) end,
+}
 local KINDS = {
   { name = "uprobe", example = "libc:malloc", attach = of_functions "entry", options = OF_FUNCTION, of_binary = true },
   { name = "uretprobe", example = "libc:malloc", attach = of_functions "return", options = OF_FUNCTION,
     of_binary = true },
   { name = "session", section = "uprobe.session", example = "libc:malloc", attach = of_functions "session",
     options = OF_FUNCTION, of_binary = true },
-  { name = "usdt", example = "libc:libc:setjmp", attach = of_usdt, options = COOKIE, of_binary = true },
+  { name = "usdt", example = "libc:libc:setjmp", attach = of_usdt, of_binary = true,
+    options = { cookie = option_table.integer(0, 2 ^ 53) } },
   { name = "kprobe", other = "ksyscall", example = "vfs_read", attach = of_kernel "entry", options = COOKIE,
     in_kernel = true },
   { name = "kretprobe", other = "kretsyscall", example = "vfs_read", attach = of_kernel "return", options = COOKIE,
@@ -343,7 +337,7 @@ local KINDS = {
   { name = "raw_tracepoint", section = "raw_tp", other = "raw_tracepoint", example = "sched_switch",
     attach = at_raw_tracepoint, in_kernel = true },
   { name = "perf", section = "perf_event", example = "cpu-clock", attach = at_event,
-    options = { hertz = true, period = true }, by_cpu = true },
+    options = { hertz = option_table.integer(1, 1000000), period = option_table.integer(1, 2 ^ 53) }, by_cpu = true },
 }
 local SUFFIXES = { "", ".s", ".multi", ".multi.s" } -- of those whose sections are called as they are
 
@@ -369,11 +363,8 @@ local function declare(o, program, spec, given)
     fail(o, "program %s, SEC(\"%s\"): it does not say where to; tool:attach(\"%s\", \"%s\") does",
          program.name, program.section, program.name, kind.example)
   end
-  for name in pairs(given) do
-    if not (kind.options or {})[name] then
-      fail(o, "program %s: unknown option '%s' of %s", program.name, tostring(name), kind.name)
-    end
-  end
+  local what = ("object %s: program %s, %s"):format(o.path, program.name, kind.name)
+  given = option_table.read(what, given, kind.options, 0)
   if options.cpus and not kind.by_cpu then
     fail(o, "program %s: --cpu is for probes that sample and count: of an object, its perf_event programs",
          program.name)

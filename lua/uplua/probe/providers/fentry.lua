@@ -4,6 +4,7 @@ local core             = require "uplua.core"
 local declare          = require "uplua.probe.declare"
 local handlers         = require "uplua.probe.handler"
 local kernel_functions = require "uplua.probe.kernel_functions"
+local option_table     = require "uplua.base.option_table"
 local options          = require "uplua.options"
 
 local fentry = {}
@@ -13,9 +14,8 @@ local function in_words(word) return 8 * word end
 
 local function declare_function(provider, spec, given, handler)
   local kind = provider.name
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
-  declare.check(provider, spec, given, handler, 3)
+  given, handler = declare.arguments(provider, spec, given, handler, 3)
   if spec:find "[%*%?%[%+]" then
     error(("%s %s: a function calls the handler itself, and each needs one of its own: use kprobe for patterns and " ..
            "offsets"):format(kind, spec), 3)
@@ -50,8 +50,8 @@ local function hits(rest, _, spec) return kernel_functions.hits(rest, spec, in_w
 fentry.providers = {
   fentry = { name = "fentry", specified = true, at_return = "fexit", ways = WAYS, hits = hits },
   fexit = {
-    name = "fexit", options = { typed = true }, specified = true, at_return = "fexit", typed = true, ways = WAYS,
-    hits = hits,
+    name = "fexit", options = { typed = option_table.boolean }, specified = true, at_return = "fexit", typed = true,
+    ways = WAYS, hits = hits,
   },
 }
 

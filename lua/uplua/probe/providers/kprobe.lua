@@ -5,6 +5,7 @@ local declare          = require "uplua.probe.declare"
 local handlers         = require "uplua.probe.handler"
 local kernel_functions = require "uplua.probe.kernel_functions"
 local loop             = require "uplua.base.loop"
+local option_table     = require "uplua.base.option_table"
 local options          = require "uplua.options"
 
 local kprobe = {}
@@ -34,9 +35,8 @@ end
 
 local function declare_function(provider, spec, given, handler)
   local name = provider.name
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error(name .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
-  declare.check(provider, spec, given, handler, 3)
+  given, handler = declare.arguments(provider, spec, given, handler, 3)
   if not options.explain and not options.emit then
     declare.try("", 3, core.probe.check_kernel, name .. " " .. spec)
   end
@@ -89,8 +89,8 @@ kprobe.providers = {
     },
   },
   kretprobe = {
-    name = "kretprobe", options = { typed = true }, specified = true, at_return = "kretprobe", of_return = "function",
-    typed = true, hits = hits,
+    name = "kretprobe", options = { typed = option_table.boolean }, specified = true, at_return = "kretprobe",
+    of_return = "function", typed = true, hits = hits,
     ways = { { needs = { "kprobe" }, "a perf event for each entry and each return, which pair in each thread" } },
   },
 }

@@ -1,6 +1,7 @@
 -- raw_tracepoint: tracepoints of the kernel, by the words that its code gives them.
-local core    = require "uplua.core"
-local declare = require "uplua.probe.declare"
+local core         = require "uplua.core"
+local declare      = require "uplua.probe.declare"
+local option_table = require "uplua.base.option_table"
 
 local raw_tracepoint = {}
 
@@ -34,7 +35,10 @@ local function hits(rest, _, spec)
 end
 
 raw_tracepoint.providers = {
-  raw_tracepoint = { name = "raw_tracepoint", specified = true, ways = { { needs = {}, "a link" } }, hits = hits },
+  raw_tracepoint = {
+    name = "raw_tracepoint", options = { all = option_table.boolean }, specified = true,
+    ways = { { needs = {}, "a link" } }, hits = hits,
+  },
 }
 
 -- raw_tracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record,
@@ -42,15 +46,12 @@ raw_tracepoint.providers = {
 -- structures. Options: all, as of tracepoint. Raises what is wrong with the arguments.
 function raw_tracepoint.raw_tracepoint(spec, given, handler)
   local tracepoint = require "uplua.probe.providers.tracepoint" -- here: uplua's own probes do not need it
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then
     error("raw_tracepoint: the first argument names the tracepoint: \"sched_switch\"", 2)
   end
-  local all, rest = nil, given
-  if type(given) == "table" then all, rest = tracepoint.check_all("raw_tracepoint", given) end
-  declare.check(raw_tracepoint.providers.raw_tracepoint, spec, rest, handler)
+  given, handler = declare.arguments(raw_tracepoint.providers.raw_tracepoint, spec, given, handler)
   local found, name = declare.try("raw_tracepoint ", 2, find_raw, spec)
-  if tracepoint.claim(name) then declare_raw(spec, name, found, handler, all) end
+  if tracepoint.claim(name) then declare_raw(spec, name, found, handler, given.all) end
 end
 
 -- The same for uplua itself: HANDLER runs whoever is traced.

@@ -1,10 +1,11 @@
 -- profile, perf and interval: what no function's call triggers, time and the events that the kernel's perf counts.
-local core        = require "uplua.core"
-local declare     = require "uplua.probe.declare"
-local options     = require "uplua.options"
-local perf_events = require "uplua.probe.perf_events"
-local run         = require "uplua.base.run"
-local text        = require "uplua.text"
+local core         = require "uplua.core"
+local declare      = require "uplua.probe.declare"
+local option_table = require "uplua.base.option_table"
+local options      = require "uplua.options"
+local perf_events  = require "uplua.probe.perf_events"
+local run          = require "uplua.base.run"
+local text         = require "uplua.text"
 
 local sampling = {}
 
@@ -57,11 +58,7 @@ local function each_cpu()
   return options.cpus and "each of the CPUs " .. table.concat(options.cpus, ", ") or "each CPU"
 end
 
-local function check_hertz(what, hertz)
-  if type(hertz) ~= "number" or hertz ~= math.floor(hertz) or hertz < 1 or hertz > MOST then
-    error(("%s, a number from 1 to %d, not %s"):format(what, MOST, tostring(hertz)), 3)
-  end
-end
+local check_hertz = option_table.integer(1, MOST)
 
 local function hint(word)
   return perf_events.find(word) and ("; an event to count is perf:%s, for stat.lua"):format(word)
@@ -73,7 +70,8 @@ sampling.providers = {
     mapped = true, -- before its first instruction a command is still uplua: nothing to be sampled
   },
   perf = {
-    name = "perf", by_cpu = true, hint = hint,
+    name = "perf", options = { "period", period = option_table.integer(1, 2 ^ 53), hertz = check_hertz },
+    by_cpu = true, hint = hint,
     ways = {
       { needs = { "pmu" }, "a perf event for each CPU, of the CPU's counters or the kernel's" },
       { needs = { "cpu_clock" }, "a perf event for each CPU, of the kernel's counters" },
@@ -86,11 +84,11 @@ sampling.providers = {
 -- kernel, unless it is idle; in a process that is not traced it does not. Raises what is wrong with the arguments, and
 -- what the kernel does not permit.
 function sampling.profile(hertz, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  check_hertz("profile: the first argument is how often a second", hertz)
+  local often, why = check_hertz(hertz)
+  if not often then error("profile: the first argument is how often a second: " .. why, 2) end
   local name = ("%d"):format(hertz)
   local provider = sampling.providers.profile
-  declare.check(provider, name, given, handler)
+  given, handler = declare.arguments(provider, name, given, handler)
   local what = { type = SOFTWARE, config = CPU_CLOCK, hertz = hertz, no_idle = true, cpus = options.cpus }
   local where = ("%s that is not idle, %d times a second"):format(each_cpu(), hertz)
   declare_event(provider, name, provider.name, what, where, handler)
@@ -112,45 +110,30 @@ local function shortest_period()
   return math.max(SHORTEST, most > 0 and math.ceil(1e9 / most) or 0)
 end
 
--- perf(name, period, handler): HANDLER runs at one in PERIOD of the events NAME; with { hertz = N } instead of PERIOD
--- about N times a second, for which the kernel adapts the period. A clock's period is in nanoseconds. Raises what is
--- wrong with the arguments.
-function sampling.perf(name, period, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
+-- perf(name, options, handler): HANDLER runs at one in so many of the events NAME, the option period, a number in the
+-- place of the options; or with { hertz = N } about N times a second, for which the kernel adapts the period. A clock's
+-- period is in nanoseconds. Raises what is wrong with the arguments.
+function sampling.perf(name, given, handler)
   if type(name) ~= "string" then
     error("perf: the first argument is the event's name: perf(\"page-faults\", 1, handler)", 2)
   end
   local what, message = perf_events.find(name)
   if not what then error(("perf %s: %s"):format(name, message), 2) end
-  if type(period) == "table" then
-    for key in pairs(period) do
-      if key ~= "hertz" then
-        error(("perf %s: the second argument is the period or { hertz = N }, it has no '%s'")
-          :format(name, tostring(key)), 2)
-      end
-    end
-    check_hertz(("perf %s: hertz is how often a second"):format(name), period.hertz)
-    what.hertz = period.hertz
-  else
-    if type(period) ~= "number" or period ~= math.floor(period) or period < 1 or period > 2 ^ 53 then
-      error(("perf %s: the second argument is the period, 1 for each event, or { hertz = N }; not %s")
-        :format(name, tostring(period)), 2)
-    end
-    if what.clock and period < shortest_period() then
-      error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s")
-        :format(name, text.thousands(shortest_period())), 2)
-    end
-    what.period = period
-  end
   local provider = sampling.providers.perf
-  declare.check(provider, name, given, handler)
+  given, handler = declare.arguments(provider, name, given, handler)
+  if not given.period == not given.hertz then
+    error(("perf %s: how often? Options are the period, 1 for each event, or { hertz = N }"):format(name), 2)
+  elseif given.period and what.clock and given.period < shortest_period() then
+    error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s")
+      :format(name, text.thousands(shortest_period())), 2)
+  end
+  what.period, what.hertz = given.period, given.hertz
   declare_event(provider, name, "perf " .. name, what, place(name, what), handler)
 end
 
 -- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever
 -- is traced.
 function sampling.interval(period, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
   local seconds, message = text.parse_duration(period)
   if not seconds then error("interval: " .. message, 2) end
   if seconds * 1e9 < shortest_period() then
@@ -158,7 +141,7 @@ function sampling.interval(period, given, handler)
       :format(tostring(period), text.seconds(shortest_period() / 1e9)), 2)
   end
   local provider, spec = sampling.providers.interval, tostring(period)
-  declare.check(provider, spec, given, handler)
+  given, handler = declare.arguments(provider, spec, given, handler)
   local nanoseconds = math.floor(seconds * 1e9 + 0.5)
   local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = nanoseconds, once = true }
   local where = ("one CPU, every %s, idle or not"):format(text.seconds(seconds))

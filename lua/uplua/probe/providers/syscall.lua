@@ -120,14 +120,8 @@ end
 
 local function declare_calls(provider, spec, given, handler)
   local kind, event = provider.name, provider.event
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  local list = type(spec) == "table" and spec or { spec }
-  for _, name in ipairs(list) do
-    if type(name) ~= "string" then
-      error(kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3)
-    end
-  end
-  declare.check(provider, table.concat(list, ","), given, handler, 3)
+  local list = declare.specs(spec, kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3)
+  given, handler = declare.arguments(provider, table.concat(list, ","), given, handler, 3)
   local taken = claims.taken()
   for _, name in ipairs(list) do -- first: it has all others
     if name == "*" and claims.new(taken):call(event, "*") then declare_any(provider, handler) end

@@ -4,6 +4,7 @@ local claims         = require "uplua.probe.claims"
 local contract       = require "uplua.contract"
 local core           = require "uplua.core"
 local declare        = require "uplua.probe.declare"
+local option_table   = require "uplua.base.option_table"
 
 local tracepoint = {}
 
@@ -80,32 +81,6 @@ function tracepoint.arguments(fields, strings, of_call)
   return arguments
 end
 
--- GIVEN, options of a probe, without the OPTION.
-local function without(given, option)
-  local rest = {}
-  for name, value in pairs(given) do
-    if name ~= option then rest[name] = value end
-  end
-  return rest
-end
-
--- GIVEN, options of a probe of KIND, without the option `all`, and that.
-function tracepoint.check_all(kind, given)
-  local all = given.all
-  if all ~= nil and type(all) ~= "boolean" then
-    error(("%s: option 'all' is true or false, not a %s"):format(kind, type(all)), 3)
-  end
-  return all or false, without(given, "all")
-end
-
-local function check_strings(given)
-  local strings = given.strings
-  if strings ~= nil and (type(strings) ~= "number" or strings < 1 or strings > MOST or strings % 1 ~= 0) then
-    error(("tracepoint: option 'strings': %s is not a whole number from 1 to %d"):format(tostring(strings), MOST), 3)
-  end
-  return strings, without(given, "strings")
-end
-
 local MOST_OF_PATTERN = 64 -- tracepoints: each has a program of its own
 
 -- Systems whose records are not made where a tracepoint of the same name is: users' own, and the kernel's tracers'.
@@ -165,6 +140,7 @@ end
 tracepoint.providers = {
   tracepoint = {
     name = "tracepoint", specified = true, ways = { { needs = {}, "a perf event for each tracepoint" } },
+    options = { strings = option_table.integer(1, MOST), all = option_table.boolean },
     list = list_tracepoints, hits = function(rest) return list_tracepoints(rest, true) end,
   },
 }
@@ -175,18 +151,12 @@ tracepoint.providers = {
 -- whoever is traced, also while the kernel works for another process, as it does where a thread is woken. Raises what
 -- is wrong with the arguments.
 function tracepoint.tracepoint(spec, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then
     error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2)
   end
-  local strings, all, rest = nil, nil, given
-  if type(given) == "table" then
-    all, rest = tracepoint.check_all("tracepoint", given)
-    strings, rest = check_strings(rest)
-  end
-  declare.check(tracepoint.providers.tracepoint, spec, rest, handler)
+  given, handler = declare.arguments(tracepoint.providers.tracepoint, spec, given, handler)
   declare.try("tracepoint ", 2, function()
-    for _, name in ipairs(names_of(spec)) do declare_one(name, strings, all, handler) end
+    for _, name in ipairs(names_of(spec)) do declare_one(name, given.strings, given.all, handler) end
   end)
 end
 

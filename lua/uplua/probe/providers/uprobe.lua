@@ -6,6 +6,7 @@ local handlers           = require "uplua.probe.handler"
 local late_modules       = require "uplua.target.late_modules"
 local loop               = require "uplua.base.loop"
 local lost_returns       = require "uplua.probe.lost_returns"
+local option_table       = require "uplua.base.option_table"
 local options            = require "uplua.options"
 local setup              = require "uplua.probe.setup"
 
@@ -37,10 +38,12 @@ end
 
 -- Where the probe of a function's entry may slide to (probe/spec/slide.h), by the option `slide`.
 local SLIDES = { [true] = "exact", [false] = "off", lossy = "lossy" }
+uprobe.check_slide = option_table.check('true, false or "lossy"', function(value) return SLIDES[value] end)
 
 -- How the return of a function is seen, by the option `returns`: the kernel replaces the return address, or at its
 -- return instructions.
-local RETURNS = { address = true, instructions = true }
+local RETURNS = { address = "address", instructions = "instructions" }
+local check_returns = option_table.check('"address" or "instructions"', function(value) return RETURNS[value] end)
 
 -- Warns of what the patterns of a probe mean and leave out; --explain lists it.
 local function warn_skipped(kind, name, skipped)
@@ -131,19 +134,11 @@ end
 
 local function declare_functions(provider, spec, given, handler)
   local kind = provider.name
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  local specs = type(spec) == "table" and spec or { spec }
-  for i = 1, math.max(#specs, 1) do
-    if type(specs[i]) ~= "string" then
-      error(kind .. ": the first argument names the function: \"libc:malloc\"; or it is a list of such names", 3)
-    end
-  end
-  local name = table.concat(specs, ", ")
-  declare.check(provider, name, given, handler, 3)
-  local slide = SLIDES[given.slide == nil or given.slide]
-  if not slide then error(kind .. ': slide is true, false or "lossy"', 3) end
+  local specs = declare.specs(spec, kind .. ': the first argument names the function: "libc:malloc"; or it is a ' ..
+                              "list of such names", 3)
+  given, handler = declare.arguments(provider, table.concat(specs, ", "), given, handler, 3)
+  local slide = given.slide or "exact"
   local returns = provider.of_return and (given.returns or options.returns or "address")
-  if returns and not RETURNS[returns] then error(kind .. ': returns is "address" or "instructions"', 3) end
   if returns == "address" and given.throws == false then returns = "surely" end
   given = { typed = given.typed, returns = returns }
   local function resolve(which, pid)
@@ -208,16 +203,19 @@ end
 
 uprobe.providers = {
   uprobe = {
-    name = "uprobe", options = { slide = true }, specified = true, of_binary = true, at_return = "uretprobe",
-    list = list_functions, hits = hits,
+    name = "uprobe", options = { slide = uprobe.check_slide }, specified = true, of_binary = true,
+    at_return = "uretprobe", list = list_functions, hits = hits,
     ways = {
       { needs = { "uprobe_multi" }, "one link for all places in a file" },
       { needs = { "uprobe" }, "a perf event for each place" },
     },
   },
   uretprobe = {
-    name = "uretprobe", options = { slide = true, typed = true, returns = true, throws = true }, specified = true,
-    of_binary = true, at_return = "uretprobe", of_return = "function", typed = true, followed = true,
+    name = "uretprobe", specified = true, of_binary = true, at_return = "uretprobe", of_return = "function",
+    typed = true, followed = true,
+    options = {
+      slide = uprobe.check_slide, typed = option_table.boolean, returns = check_returns, throws = option_table.boolean,
+    },
     hits = function(rest, _, spec) return hits(rest, true, spec) end,
     ways = {
       { needs = { "session" }, "one link for all places in a file, for entries and returns" },

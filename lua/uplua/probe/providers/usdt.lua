@@ -150,9 +150,8 @@ usdt.providers = {
 -- Where the arguments are at each place, the note of that place says. Places at which that differs get programs of
 -- their own, so that nothing of it is left to be decided when one is hit.
 function usdt.usdt(spec, given, handler)
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
   if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end
-  declare.check(usdt.providers.usdt, spec, given, handler)
+  given, handler = declare.arguments(usdt.providers.usdt, spec, given, handler)
   -- A spec with one colon may name a provider.
   local named = spec:match "^[^:]+:[^:]+:" and late_modules.name(spec) and late_modules.can()
   if named then late_modules.begin { spec } end

@@ -1,19 +1,25 @@
 -- watch: a handler runs when a place in the target's memory is read, written or executed.
-local core    = require "uplua.core"
-local declare = require "uplua.probe.declare"
-local options = require "uplua.options"
-local text    = require "uplua.text"
+local core         = require "uplua.core"
+local declare      = require "uplua.probe.declare"
+local option_table = require "uplua.base.option_table"
+local options      = require "uplua.options"
+local text         = require "uplua.text"
 
 local watch = {}
 
-local LENGTHS = { [1] = true, [2] = true, [4] = true, [8] = true }
+local SIZES = { [1] = true, [2] = true, [4] = true, [8] = true }
 local ACCESSES = { w = "writes", rw = "reads and writes", x = "executions" }
+local OPTIONS = {
+  "access",
+  access = option_table.check('"w", "rw" (CPUs watch for reads only together with writes) or "x"',
+                              function(value) return ACCESSES[value] and value end),
+  size = option_table.check("1, 2, 4 or 8", function(value) return SIZES[value] and value end),
+}
 local MOST = 2 ^ 47 -- user space ends below, on both architectures as they are configured
 
 -- The place WHERE → what core.probe.watch takes, the bytes it has from there on (nil: unknown), and a text for
 -- --explain.
 local function resolve(where, access)
-  if type(where) == "cdata" then where = tonumber(where) end
   if type(where) == "number" then
     if where < 1 or where ~= math.floor(where) or where >= MOST then
       error(("watch: %s is no address of a process"):format(tostring(where)), 3)
@@ -34,20 +40,21 @@ local function resolve(where, access)
 end
 
 watch.providers = {
-  watch = { name = "watch", ways = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } } },
+  watch = {
+    name = "watch", options = OPTIONS, ways = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } },
+  },
 }
 
--- watch(where, access, [length,] handler): HANDLER runs at each access of the kind, "w" (writes), "rw" (reads and
--- writes) or "x" (it is executed), to LENGTH bytes (1, 2, 4 or 8; a variable's size if it is one of these) at WHERE: an
--- address, "BINARY:VARIABLE[+OFFSET]", or a part of one, "BINARY:VARIABLE.FIELD[2]". Raises what is wrong with that;
--- the target has to be a process or a command.
-function watch.watch(where, access, length, given, handler)
-  if type(length) == "function" then length, given, handler = nil, {}, length end
-  if type(given) == "function" and handler == nil then given, handler = {}, given end
-  if not ACCESSES[access] then
-    error(("watch: the second argument is the kind of access, \"w\", \"rw\" or \"x\", not %s%s")
-      :format(tostring(access), access == "r" and ": CPUs watch for reads only together with writes" or ""), 2)
-  end
+-- watch(where, options, handler): HANDLER runs at each access to WHERE, an address, "BINARY:VARIABLE[+OFFSET]", or a
+-- part of one, "BINARY:VARIABLE.FIELD[2]". Options: access, or a text in place of all: "w" (writes), "rw" (reads and
+-- writes) or "x" (it is executed); size, how many bytes are watched, 1, 2, 4 or 8 (a variable's own if it is one of
+-- these). Raises what is wrong with that; the target has to be a process or a command.
+function watch.watch(where, given, handler)
+  if type(where) == "cdata" then where = tonumber(where) end
+  local spec = type(where) == "number" and ("%#x"):format(where) or tostring(where)
+  given, handler = declare.arguments(watch.providers.watch, spec, given, handler)
+  local access = given.access
+  if not access then error('watch: which accesses? Options are "w", "rw" or "x", or { "w", size = 8 }', 2) end
   if options.follow then
     error("watch: an address is one process's, and means nothing in those that --follow adds: leave it out", 2)
   end
@@ -55,32 +62,23 @@ function watch.watch(where, access, length, given, handler)
     error("watch: this needs a process or a command: -p PID, or -- COMMAND", 2)
   end
   local place, left, name = resolve(where, access)
-  if access == "x" then
-    length = 1
-  elseif length == nil then
-    length = left
-    if not LENGTHS[length] then
-      error(("watch: how many bytes of %s are meant, 1, 2, 4 or 8, as the third argument? It has %s")
-        :format(name, length and length or "no known size"), 2)
-    end
+  local size = access == "x" and 1 or given.size or left
+  if not SIZES[size] then
+    error(("watch: how many bytes of %s are meant, { %q, size = 1 }, 2, 4 or 8? It has %s")
+      :format(name, access, left or "no known size"), 2)
   end
-  if not LENGTHS[length] then
-    error(("watch: the third argument is how many bytes are watched, 1, 2, 4 or 8, not %s"):format(tostring(length)), 2)
-  end
-  if left and length > left then error(("watch: %s has only %d bytes"):format(name, left), 2) end
-  if type(place) == "number" and place % length ~= 0 then
+  if left and size > left then error(("watch: %s has only %d bytes"):format(name, left), 2) end
+  if type(place) == "number" and place % size ~= 0 then
     error(("watch: %s is not a multiple of %d: the CPU watches 1, 2, 4 or 8 bytes that are aligned")
-      :format(name, length), 2)
+      :format(name, size), 2)
   end
-  local spec = type(where) == "string" and where or name
-  declare.check(watch.providers.watch, spec, given, handler)
-  local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], length, length == 1 and "" or "s")
+  local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], size, size == 1 and "" or "s")
   declare.probe {
     provider = watch.providers.watch, spec = spec, handler = handler, mapped = true,
-    value_bits = access ~= "x" and length * 8 or 0,
+    value_bits = access ~= "x" and size * 8 or 0,
     where = ("%s %s, by a debug register"):format(access == "x" and "executions of" or accesses, name),
     attach = function(_, program, link)
-      local ok, result = pcall(core.probe.watch, program.fd, place, access, length)
+      local ok, result = pcall(core.probe.watch, program.fd, place, access, size)
       if not ok then
         error(("watch %s: %s"):format(spec, (tostring(result):gsub("^" .. spec:gsub("%p", "%%%0") .. ": ", ""))), 0)
       end
