@@ -28,9 +28,12 @@ local options = up.args {
 }
 if #options ~= 1 then up.wrong("one spec is expected, such as libc:malloc, not %d", #options) end
 
-local key   = up.expression(options.key or "e.func", "--key", "value", "--return")
-local where = up.expression(options.where or "true", "--where", "condition", "--return")
-local value = options.value and up.expression(options.value, "--value", "number", "--return")
+local function expression(source, name, kind)
+  return up.expression(source, { name = name, kind = kind, at_return = "--return" })
+end
+local key   = expression(options.key or "e.func", "--key", "value")
+local where = expression(options.where or "true", "--where", "condition")
+local value = options.value and expression(options.value, "--value", "number")
 local distribution = value and up.hist() or up.count()
 
 local function add(e) distribution[key(e)]:inc() end

@@ -49,7 +49,7 @@ local LABELS = {
 
 local samples, seen = up.count(), up.count()
 local STACK = options.user and "e:ustack()" or options.kernel and "e:kstack()" or "e:stack()"
-local key = up.expression(WHO[options.by]:format(STACK), "profile")
+local key = up.expression(WHO[options.by]:format(STACK), { name = "profile" })
 
 -- The kernel's addresses are negative as handlers compute.
 local function wanted(e) return true end

@@ -32,8 +32,8 @@ local options = up.args {
 if #options == 0 then up.wrong "no probes to count: give specs, such as syscall:'*'" end
 
 local hits, sums = up.count(), up.sum()
-local key = up.expression(options.key or "{ e.comm, e.pid }", "--key", "value", "--return")
-local sum = options.sum and up.expression(options.sum, "--sum", "number", "--return")
+local key = up.expression(options.key or "{ e.comm, e.pid }", { name = "--key", at_return = "--return" })
+local sum = options.sum and up.expression(options.sum, { name = "--sum", kind = "number", at_return = "--return" })
 
 local function count(e) hits[key(e)]:inc() end
 if sum then

@@ -50,7 +50,7 @@ function actions.trace()
 end
 
 function actions.count()
-  local hits, where = up.count(), up.expression(options.where or "true", "--where", "condition")
+  local hits, where = up.count(), up.expression(options.where or "true", { name = "--where", kind = "condition" })
   up.probe(spec, function(e)
     if where(e) then hits[e.func]:inc() end
   end)

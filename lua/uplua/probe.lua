@@ -128,7 +128,7 @@ end
 
 -- The code around an expression. It puts a wrong value's error into the expression, and not into the script that uses
 -- it. A line of its own: what closes the expression here cannot be closed by it.
-local MEANT = {
+local KINDS = {
   value = "return function(e) return %s\nend",
   number = "return function(e) return (%s\n) + 0 end",
   condition = "return function(e) if %s\nthen return true end return false end",
@@ -147,18 +147,21 @@ local function unknown_name(source, globals)
   end
 end
 
--- expression(source, [what], [meant], [at_return]): the function of one argument, `e`, that returns the value of
--- SOURCE, a Lua expression such as "e.arg0 / 4096", for use in handlers. uplua's functions are globals in it. WHAT
--- ("--key") names it in messages. MEANT says what it is: "condition", of which true or false is returned, "number", or
--- "value", which may be anything. AT_RETURN is the option, "--return", by which the script's user gets the returns of
--- calls: messages advise it. Raises what is wrong.
-function probe.expression(source, what, meant, at_return)
-  what = what or "expression"
+local OPTIONS = {
+  name = option_table.text, at_return = option_table.text,
+  kind = option_table.check("number, condition or value", function(value) return KINDS[value] end),
+}
+
+-- expression(source, [options]): the function of one argument, `e`, that returns the value of SOURCE, a Lua expression
+-- such as "e.arg0 / 4096", for use in handlers. uplua's functions are globals in it. Options: name, "--key", is what
+-- messages call it; kind is "condition", of which true or false is returned, "number", or "value", anything, as without
+-- it; at_return, "--return", is the option by which the script's user gets the returns of calls, which messages advise.
+-- Raises what is wrong.
+function probe.expression(source, given)
   if type(source) ~= "string" then error("expression: the first argument is a Lua expression as text", 2) end
-  if meant and not MEANT[meant] then
-    error(("expression: the third argument is value, number or condition, not '%s'"):format(tostring(meant)), 2)
-  end
-  local name = ("=%s '%s'"):format(what, text.cut(text.escape(source), 40)) -- short enough for Lua to show it whole
+  given = option_table.read("expression", given, OPTIONS)
+  local shown = text.cut(text.escape(source), 40) -- short enough for Lua to show it whole
+  local name = ("=%s '%s'"):format(given.name or "expression", shown)
   if not loadstring("return " .. source) then
     local _, message = loadstring("return " .. source, name)
     failure.mistake((message:gsub(":%d+: ", ": ", 1)))
@@ -167,8 +170,8 @@ function probe.expression(source, what, meant, at_return)
     failure.mistake(("%s: one expression is expected, such as e.arg0, or { e.comm, e.arg0 } for several values")
       :format(name:sub(2)))
   end
-  failure.expression(name:sub(2), at_return)
-  local chunk = assert(loadstring(MEANT[meant or "value"]:format(source), name))
+  failure.expression(name:sub(2), given.at_return)
+  local chunk = assert(loadstring((given.kind or KINDS.value):format(source), name))
   local up = require "uplua"
   local globals = setmetatable({ up = up }, { __index = up })
   for key, value in pairs(_G) do globals[key] = value end

@@ -147,7 +147,7 @@ local function emitter_of(ring, part, id, options)
   if part.calls and options.returns then
     return call.emitter(ring, part.calls, { id = id, strings = 127, stack = options.stack })
   end
-  local record = require "uplua".expression(record_of(part, id, options), "trace.each")
+  local record = require "uplua".expression(record_of(part, id, options), { name = "trace.each" })
   return capture.inlined(function(e) ring:emit(record(e)) end)
 end
 
@@ -190,7 +190,9 @@ function trace.each(spec, options, fn)
   local up = require "uplua"
   local ring, parts = up.ring { size = options.size or "4M" }, {}
   local least = math.floor(options.min or 0)
-  local where = up.expression(options.where or "true", "--where", options.where and "condition", "--return")
+  local where = up.expression(options.where or "true", {
+    name = "--where", kind = options.where and "condition", at_return = "--return",
+  })
   local function declare(part)
     parts[#parts + 1] = part
     local emit = emitter_of(ring, part, #parts, options)

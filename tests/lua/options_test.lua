@@ -47,6 +47,7 @@ local OBJECTS = {
   hdr = { { 2 }, { max = 0, key = "u33" } },
   var = { { 0 }, { type = "u33" }, plain = "type" },
   ring = { {}, { size = "4X" } },
+  expression = { { "e.arg0" }, { name = 5, kind = "text", at_return = true } },
   counter = { { "page-faults" }, { cgroup = 1, cpus = "all", children = 0 } },
 }
 
