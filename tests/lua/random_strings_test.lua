@@ -48,6 +48,8 @@ local function shown(a) return a and a.text .. (a.cut and "…" or "") end
 local sizes = { 1, 2, 7, 8, 9, 15, 16, 17, 24, 40, 63, 64, 65, 72, 100, 200, 700, 1000 }
 local constants = { "", "a", "abcdefg", "abcdefgh", "uplua-23", "end of page", "strings", alphabet:sub(1, 63),
   alphabet:sub(1, 64) }
+local SOUGHT = { "a", "z", "lua", "-23", "page", "hijklmn", "hijklmno", "pqrstuvwxyzabcdefghij", "yza", "[2J", "\255",
+  "\194\155", "m one page to anoth", "uplua-23", "r", "s" }
 local small = true -- few large buffers: a handler has 16 KB
 
 local function a_size() return sizes[random(small and 14 or #sizes)] end
@@ -94,7 +96,7 @@ local function handler()
     names[i] = name
   end
   for _ = 1, random(3, 8) do
-    local kind, a, b = random(9), a_name(), a_name()
+    local kind, a, b = random(10), a_name(), a_name()
     if kind == 1 then
       leave("numbers", ("#%s"):format(a), function(env) return #env[a].text end)
     elseif kind == 2 then
@@ -130,6 +132,15 @@ local function handler()
       add(("for i = 1, e.arg1 %% %d do %s, %s, %s = %s, %s, %s end"):format(rounds, a, b, c, b, c, a), function(env)
         for _ = 1, env.n % rounds do env[a], env[b], env[c] = env[b], env[c], env[a] end
       end)
+    elseif kind == 9 and small then
+      local sought, start = SOUGHT[random(#SOUGHT)], random(3) == 1 and random(70) or 1
+      add(("local from, to = %s:find(%q, %d, true)"):format(a, sought, start), function() end)
+      leave("numbers", "(from or 0) * 10000 + (to or 0)", function(env)
+        local from, to = env[a].text:find(sought, start, true)
+        return (from or 0) * 10000 + (to or 0)
+      end)
+      lines[#lines - 1] = "do " .. lines[#lines - 1]
+      lines[#lines] = lines[#lines] .. " end"
     else -- a variable that changes
       local bound, other = random(22), a_name()
       add(("if e.arg1 >= %d then %s = %s end"):format(bound, a, other),

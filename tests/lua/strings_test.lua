@@ -154,6 +154,23 @@ case("starts as a value, and of names that are constants", [[local m, t = up.has
   end)]], "m[1], m[2], m[3], t[1]", "true false true yes")
 case("… which strings of the script do not get: no global is touched", [[local s = "uplua-23"]],
   "string.starts, s.starts, up.starts", "nil nil nil")
+case("the place of a text", [[local m, n = up.hash(), up.count()
+  up.uprobe(TEXT, function(e)
+    local s = up.str(e.arg0)
+    if not s then return end
+    local from, to = s:find("page", 1, true)
+    if from then m[e.arg1] = { from, to } end
+    n[s:find "ijklmno" or 0]:inc() n[s:find("f", 7, true) or -1]:inc() n[s:find "wxyzabcd" or -2]:inc()
+    if s:find "\155\n\226" then n[50]:inc() end
+    if s:find "hijk" and not s:find("z", 1, true) then n[100 + s:find("o")]:inc() end
+  end)]], [[m[18][1], m[18][2], m[20][1], m[22][2], m:size(),
+    n[9], n[0], n[32], n[-1], n[23], n[-2], n[50], n[115] ]], "8 11 3 13 4 253 230 184 253 184 276 23 46")
+case("… in what fills its buffer, and behind which it was cut", [[local n = up.count()
+  up.uprobe(TEXT, function(e)
+    local s, t = up.str(e.arg0, 8), up.str(e.arg0, 1024)
+    if s and t then n[s:find "g" or 0]:inc() n[s:find("gh", 1, true) or -1]:inc() n[t:find "uvwxyza" or -2]:inc() end
+    if t and t:find("\1", 1, true) then n[50]:inc() end
+  end)]], "n[7], n[5], n[0], n[-1], n[21], n[-2], n[50]", "299 23 138 460 184 276 0")
 
 -- --- where they go ---
 

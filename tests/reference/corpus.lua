@@ -244,6 +244,17 @@ corpus.cases = {
     local x = e.arg0 > 3 and "uplua" or "uplu"
     m[1], m[2], m[3], m[4] = e.comm == "uplua", e.comm ~= x, x == "uplua and more that does not fit", e.probe == e.func
     if x == "" then n:inc() end]] },
+  { "strings looked for in strings", [[
+    local x = e.arg0 > 3 and "uplua" or "a text of some more bytes, with text"
+    local from, to = x:find("text", 1, true)
+    m[1], m[2], m[3] = from, to, e.comm:find "lua"
+    m[4], m[5], m[6] = x:find("text", 4), x:find "text of some more", x:find(".", 1, true)
+    m[7], m[8] = x:find("u", nil, true), e.comm:find "uplua "
+    if to then n[to - from]:inc() end]] },
+  { "the places of a string as results, by a function",
+    "m[1], m[2] = place(e.arg0 > 2 and 'b' or 'abab') m[3] = last(e.comm)",
+    "local function place(s) return s:find('b', 2) end " ..
+    "local function last(s) local a, b = s:find 'pl' return b or 0 end" },
   { "strings kept", [[
     local x = m[e.arg0 % 3]
     if x ~= nil and x == "seven" then n:inc() end

@@ -61,6 +61,10 @@ local function mixed(scope, depth)
   return expr[pick { "i64", "i64", "num" }](scope, depth)
 end
 
+-- What is looked for in strings.
+local SOUGHT = { "'u'", "'plu'", "'a', 2", "'te', 3, false", "'.', 1, true", "'a text beyond'", "'uplua', nil, true",
+  "'sixteen bytes'", "'x', 70", "'e'" }
+
 function expr.num(scope, depth)
   if depth <= 0 then return variable(scope, "num") or pick(NUMS) end
   return choose({
@@ -73,6 +77,7 @@ function expr.num(scope, depth)
       return pick { "(12 / 4)", "(-7 % 3)", "(7 % -3)", "(2 ^ 10)", "bit.band(13, 7)", "bit.lshift(3, 4)" }
     end },
     { 1, function() return "#" .. (variable(scope, "str") or pick(STRINGS)) end },
+    { 1, function() return ("((%s):find(%s) or %s)"):format(expr.str(scope, 0), pick(SOUGHT), pick(NUMS)) end },
     { 1, function() return ("(%s %% %s)"):format(variable(scope, "nat") or "7", pick { "3", "2", "10", "1" }) end },
     { 0.5, function()
       return ("((#%s + %s) %% 5)"):format(variable(scope, "str") or pick(STRINGS), pick { "3", "0" })

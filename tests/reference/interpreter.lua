@@ -110,6 +110,7 @@ end
 
 local function call_method(run, name, receiver, ...)
   local w = run.world
+  if type(receiver) == "string" and name == "find" then return receiver:find(...) end
   if type(receiver) == "string" then return receiver:sub(1, #(...)) == (...) end -- starts
   if receiver.cell then return w:add(receiver.cell, name == "inc" and 1 or (...), true, receiver.key) end
   if receiver.kind == "ring" then return w:emit(receiver, (...)) end

@@ -17,8 +17,8 @@ local OTHERS = { "nil", "true", "0.5", "1e300", "-0", "'text'", "{}", "{ 1, { 2 
   "up.str(e.arg1)", "up.copy(mr[2])", "up.read_u8(e.comm)", "setmetatable({}, {})", "mi[nil]", "({ 1 })[e.arg0]",
     "2LL / 0", "1 / 0", "up.u64(-1)" }
 local OPERATORS = { "+", "-", "*", "/", "%", "^", "..", "<", "<=", "==", "~=", "and", "or" }
-local NAMES = { "inc", "add", "get", "set", "emit", "starts", "a", "b", "o", "s", "sub", "x", "y", "nothing", "comm",
-  "arg7", "i32", "copy" }
+local NAMES = { "inc", "add", "get", "set", "emit", "starts", "find", "a", "b", "o", "s", "sub", "x", "y", "nothing",
+  "comm", "arg7", "i32", "copy" }
 local STATEMENTS = { "return", "mr[1] = nil", "mr[1] = { a = 1LL }", "mr[2] = mr[1]", "e.arg0 = 1", "c = 5",
   "c:inc(1, 2)", "r:emit(1)", "r:emit()", "mi:clear()", "while true do end", "for k, w in pairs(mi) do end",
   "goto nowhere", "print(1)", "up.exit(1)", "up.printf('%d %s', 1, 's')", "up.printf('%d', 's')", "mi.x.y = 1",

@@ -198,6 +198,65 @@ static struct value *call_starts(struct build *build, struct value **args, size_
                                            !memcmp(text->string.bytes, prefix->string.bytes, prefix->string.length));
 }
 
+/* The constant number that ARG, where to begin, is; 1 for nil. */
+static int64_t find_start(struct build *build, const struct value *arg)
+{
+    if (arg == ir_nil(build->function))
+        return 1;
+    if (arg->op == IR_CONSTANT && arg->constant.kind == CAPTURED_BOOLEAN)
+        build_fail(build, "s:find(text, init, plain): the second argument is where Lua begins to look; write "
+                          "s:find(\"text\", 1, true)");
+    int64_t start = fold_is_number(arg) ? fold_integer(build->function, arg, build->position) : 0;
+    if (start < 1 || start > MAX_STRING)
+        build_fail(build, "s:find(text, init) begins at a constant place from 1 to %d", MAX_STRING);
+    return start;
+}
+
+/* What s:find(text, init, plain) is to look for, and where it begins. */
+static const struct captured *find_text(struct build *build, struct value **args, size_t count, int64_t *start)
+{
+    if (count < 2 || count > 4)
+        build_fail(build,
+                   "s:find(text) takes a constant string, and perhaps where to begin: s:find(\"text\", 1, true)");
+    if (!is_constant_string(args[1]))
+        build_fail(build, "s:find(text): the text is a constant in a handler; do the rest in user space, in the ring's "
+                          "callback");
+    const struct captured *text = &args[1]->constant;
+    *start = count > 2 ? find_start(build, args[2]) : 1;
+    int plain = count > 3 ? fold_truth(args[3]) : 0;
+    if (plain < 0)
+        build_fail(build, "s:find(text, init, plain): plain is true or false when the handler is compiled");
+    for (size_t i = 0; i < text->string.length && !plain; i++)
+        if (strchr("^$*+?.([%-", text->string.bytes[i]))
+            build_fail(
+                build,
+                "s:find(text): '%c' has a meaning in Lua's patterns, which a handler does not know; for the text "
+                "as it stands write s:find(\"%s\", 1, true)",
+                text->string.bytes[i], text->string.bytes);
+    if (!text->string.length)
+        build_fail(build, "s:find(\"\") finds nothing where it begins: look for some text");
+    return text;
+}
+
+static void call_find(struct build *build, struct value **args, size_t count, struct value **results)
+{
+    int64_t start;
+    const struct captured *text = find_text(build, args, count, &start);
+    size_t length = text->string.length;
+    if (is_constant_string(args[0])) {
+        size_t size = args[0]->constant.string.length, skipped = (size_t)start - 1;
+        const char *bytes = args[0]->constant.string.bytes;
+        const char *found = skipped > size ? NULL : memmem(bytes + skipped, size - skipped, text->string.bytes, length);
+        results[0] = found ? ir_number(build->function, (double)(found - bytes + 1)) : ir_nil(build->function);
+        results[1] = found ? ir_number(build->function, (double)(found - bytes + (ptrdiff_t)length)) : results[0];
+        return;
+    }
+    results[0] = build_value(build, IR_FIND, args, 2);
+    results[0]->number = start;
+    results[1] = build_value(build, IR_FIND_END, results, 1);
+    results[1]->number = (int64_t)length - 1;
+}
+
 /* up.cast("struct request *", address) */
 static struct value *call_cast(struct build *build, struct value **args, size_t count)
 {
@@ -348,16 +407,23 @@ static void refuse_member(struct build *build, const struct value *callee)
                kind == OBJECT_COUNT || kind == OBJECT_SUM ? ":inc() and :add(value)" : ":add(value)");
 }
 
-/* s:starts(prefix): what looked like a field of S is a method, since no field holds a function. */
-static struct value *call_string_method(struct build *build, struct value *callee, struct value **args, size_t count)
+/* s:starts(prefix), s:find(text): what looked like a field of S is a method, since no field holds a function. Returns
+ * the number of results. */
+static size_t call_string_method(struct build *build, struct value *callee, struct value **args, size_t count,
+                                 struct value **results)
 {
-    if (strcmp(callee->name, "starts"))
+    bool finds = !strcmp(callee->name, "find");
+    if (!finds && strcmp(callee->name, "starts"))
         build_refuse_method(build, callee->name, args, count);
     if (callee->block)
         ir_remove(callee);
     callee->op = IR_METHOD;
     callee->type.kind = TYPE_STATIC;
-    return call_starts(build, args, count);
+    if (finds)
+        call_find(build, args, count, results);
+    else
+        results[0] = call_starts(build, args, count);
+    return finds ? 2 : 1;
 }
 
 void build_call(struct build *build, struct value *callee, struct value **args, size_t arg_count, int wanted,
@@ -368,14 +434,15 @@ void build_call(struct build *build, struct value *callee, struct value **args, 
         inline_function(build, constant->handle, args, arg_count, wanted, results, count);
         return;
     }
-    struct value *result;
+    *results = arena_allocate(build->arena, 2 * sizeof **results);
+    *count = 1;
     if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_BUILTIN)
-        result = call_builtin(build, constant->string.bytes, args, arg_count);
+        (*results)[0] = call_builtin(build, constant->string.bytes, args, arg_count);
     else if ((callee->op == IR_GET_FIELD || callee->op == IR_METHOD) && callee->name && arg_count &&
              args[0] == ir_value(callee->args[0]) && (callee->op == IR_GET_FIELD || is_constant_string(args[0])))
-        result = call_string_method(build, callee, args, arg_count);
+        *count = call_string_method(build, callee, args, arg_count, *results);
     else if (callee->op == IR_METHOD)
-        result = call_method(build, callee, args, arg_count);
+        (*results)[0] = call_method(build, callee, args, arg_count);
     else if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_NIL)
         build_fail(build, "'%s' is nil when the handler is compiled: there is no such function", name ? name : "?");
     else if (callee->op == IR_CONSTANT && constant->kind == CAPTURED_OTHER)
@@ -385,7 +452,4 @@ void build_call(struct build *build, struct value *callee, struct value **args, 
         build_fail(build, "a handler calls Lua functions that are known when it is compiled; '%s' is none",
                    name ? name : "this");
     }
-    *results = arena_allocate(build->arena, sizeof **results);
-    (*results)[0] = result;
-    *count = 1;
 }

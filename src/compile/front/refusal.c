@@ -13,8 +13,10 @@ static const struct refusal {
     {"os.clock", "use e.time, in nanoseconds"},
     {"os.exit", "use up.exit()"},
     {"os.", "it is for user space"},
-    {"string.find string.match string.gmatch string.byte",
-     "a handler compares strings by ==, ~= and s:starts(prefix); do the rest in user space, in the ring's callback"},
+    {"string.find", "write s:find(\"text\", 1, true)"},
+    {"string.match string.gmatch string.byte",
+     "a handler compares strings by ==, ~= and s:starts(prefix) and looks into them by s:find(\"text\", 1, true); do "
+     "the rest in user space, in the ring's callback"},
     {"string.len", "use #s"},
     {"string. table.concat tostring",
      "a handler cannot build strings; emit the parts and join them in the ring's callback"},
@@ -85,9 +87,9 @@ void build_refuse_method(struct build *build, const char *name, struct value *co
                    name);
     if (known)
         build_refuse_call(build, arena_format(build->arena, "string.%s", name));
-    build_fail(
-        build,
-        "a handler cannot call :%s(…); of strings it knows s:starts(prefix), #s, == and ~=: do the rest in user space, "
-        "in the ring's callback",
-        name);
+    build_fail(build,
+               "a handler cannot call :%s(…); of strings it knows s:starts(prefix), s:find(text), #s, == and ~=: do "
+               "the rest in user space, "
+               "in the ring's callback",
+               name);
 }

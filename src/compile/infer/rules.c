@@ -163,6 +163,19 @@ static void string(struct inference *inference, const struct value *user, struct
     }
 }
 
+/* Each byte of the string is looked at, without a loop, and for each piece of 7 bytes of what is looked for. */
+static void check_find(struct inference *inference, const struct value *user)
+{
+    enum { PIECE = 7, MOST = 1024 };
+    const struct type type = ir_value(user->args[0])->type;
+    size_t length = ir_value(user->args[1])->constant.string.length, pieces = (length + PIECE - 1) / PIECE;
+    if (inference->final && type.kind == TYPE_STRING && type.capacity * pieces > MOST)
+        compile_fail(inference->compiler, user->position,
+                     ":find(text) looks through a string of up to %u bytes; it can look through %zu: read fewer, as by "
+                     "up.str(address, %zu)",
+                     type.capacity - 1, MOST / pieces - 1, MOST / pieces / 8 * 8);
+}
+
 /* A string in the kernel ends at its first NUL, and has a buffer of up to 4,096 bytes. */
 static void check_constants(struct inference *inference, const struct value *user)
 {
@@ -443,6 +456,12 @@ struct type infer_value(struct inference *inference, struct value *value)
         string(inference, value, value->args[0], ":starts(prefix)");
         string(inference, value, value->args[1], ":starts(prefix)");
         return (struct type){.kind = TYPE_BOOLEAN};
+    case IR_FIND:
+        string(inference, value, value->args[0], ":find(text)");
+        check_find(inference, value);
+        return (struct type){.kind = TYPE_NUM, .optional = true, .bits = type_bits(MAX_STRING)};
+    case IR_FIND_END:
+        return ir_value(value->args[0])->type;
     case IR_POINTER:
         address(inference, value);
         return value->type;

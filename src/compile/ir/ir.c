@@ -206,6 +206,7 @@ bool ir_has_effect(const struct value *value)
     case IR_LE:
     case IR_LENGTH:
     case IR_STARTS:
+    case IR_FIND:
         for (size_t i = 0; i < value->arg_count; i++)
             if (ir_value(value->args[i])->type.optional)
                 return true;

@@ -28,14 +28,16 @@ OP(BNOT, "bnot")
 OP(CAST, "cast") /* args: value; .number: bits, negative if signed */
 OP(EQ, "eq")
 OP(LT, "lt")
-OP(LE, "le")           /* boolean */
-OP(NOT, "not")         /* args: value; boolean, Lua's truth */
-OP(TRUTH, "truth")     /* args: value; boolean, Lua's truth */
-OP(READ, "read")       /* args: address; .number: bits, negative if signed; nil if unreadable */
-OP(STRING, "string")   /* args: address; .number: bytes with the NUL, negative: the kernel's; nil if unreadable */
-OP(LENGTH, "length")   /* args: string; a num */
-OP(STARTS, "starts")   /* args: string, prefix; boolean */
-OP(POINTER, "pointer") /* args: address; .type.ctype: what up.cast makes of it; nil if 0 */
+OP(LE, "le")             /* boolean */
+OP(NOT, "not")           /* args: value; boolean, Lua's truth */
+OP(TRUTH, "truth")       /* args: value; boolean, Lua's truth */
+OP(READ, "read")         /* args: address; .number: bits, negative if signed; nil if unreadable */
+OP(STRING, "string")     /* args: address; .number: bytes with the NUL, negative: the kernel's; nil if unreadable */
+OP(LENGTH, "length")     /* args: string; a num */
+OP(STARTS, "starts")     /* args: string, prefix; boolean */
+OP(FIND, "find")         /* args: string, constant; .number: where to begin, from 1 on; where the constant is, or nil */
+OP(FIND_END, "find_end") /* args: IR_FIND; .number: bytes behind its first; where it ends, or nil */
+OP(POINTER, "pointer")   /* args: address; .type.ctype: what up.cast makes of it; nil if 0 */
 
 OP(RECORD, "record")           /* a new record; its shape is .type.record */
 OP(GET_FIELD, "get_field")     /* args: record or pointer; .name or .number (tuple, element); .access: of a pointer */

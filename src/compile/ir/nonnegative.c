@@ -54,6 +54,8 @@ static bool is_natural(struct value *value, struct seen_phis *seen)
     case IR_CONSTANT:
         return is_constant(value, 0, 0x1p52);
     case IR_LENGTH:
+    case IR_FIND:
+    case IR_FIND_END:
         return true;
     case IR_PHI:
         return is_natural_phi(value, seen);

@@ -423,6 +423,10 @@ static void value_lower(struct lower *lower, struct value *value)
         return string_length(lower, value);
     case IR_STARTS:
         return string_starts(lower, value);
+    case IR_FIND:
+        return string_find(lower, value);
+    case IR_FIND_END:
+        return string_find_end(lower, value);
     case IR_POINTER:
         place->value = place->present = lower_place(lower, value->args[0])->value;
         return;

@@ -127,6 +127,12 @@ void string_read_kernel(struct lower *lower, struct value *value, uint32_t size,
 void string_length(struct lower *lower, struct value *value);
 void string_starts(struct lower *lower, struct value *value);
 
+/* --- find.c --- */
+
+/* s:find("text"): where the text begins, and where it ends. */
+void string_find(struct lower *lower, struct value *value);
+void string_find_end(struct lower *lower, struct value *value);
+
 /* --- maps.c --- */
 
 /* True if READ, an IR_MAP_GET, is loaded where its presence is known. */
