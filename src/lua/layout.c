@@ -32,7 +32,7 @@ void layout_push(lua_State *L, struct type type)
     lua_createtable(L, 0, 4); /* layout */
     bool scalar = type_is_number(type) || type.kind == TYPE_BOOLEAN;
     const char *kind = type.kind == TYPE_I64 && type.sign == SIGN_UNSIGNED ? "u64" : kinds[type.kind];
-    core_set_string(L, "kind", type.declared && scalar ? type_declared_name(type) : kind);
+    core_set_string(L, "kind", type.declared && scalar ? type_declared_name(type) : type.bytes ? "bytes" : kind);
     core_set_number(L, "size", (int)type_size(type));
     if (type.kind != TYPE_RECORD)
         return;
@@ -133,8 +133,9 @@ struct type layout_read(lua_State *L, int index, struct arena *arena)
     if (!strcmp(kind, "record")) {
         type.kind = TYPE_RECORD;
         type.record = read_record(L, index, arena);
-    } else if (!strcmp(kind, "string")) {
+    } else if (!strcmp(kind, "string") || !strcmp(kind, "bytes")) {
         type.kind = TYPE_STRING;
+        type.bytes = *kind == 'b';
         type.capacity = (uint32_t)core_number_field(L, index, "size");
     } else if (!strcmp(kind, "bool") || !strcmp(kind, "stack")) {
         type.kind = *kind == 'b' ? TYPE_BOOLEAN : TYPE_STACK;

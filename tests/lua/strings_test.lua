@@ -13,25 +13,6 @@ local function letters(length, size)
   return length < size and alphabet:sub(1, length) or alphabet:sub(1, size - 1) .. "…"
 end
 
--- The address of "Linux version …" in the kernel, as text. Where its symbol is not listed, a handler looks for it among
--- the constants.
-local function banner()
-  local constants
-  for line in io.lines "/proc/kallsyms" do
-    local address, name = line:match "^(%x+) . ([%w_]+)$"
-    if name == "linux_banner" then return "0x" .. address end
-    if name == "__start_rodata" then constants = address end
-  end
-  local run = target.uplua(([[-e 'found = hash() uprobe("./build/targets/strings:text", function(e)
-      for i = 0, 9999 do
-        local at = 0x%sULL + (e.arg1 * 10000 + i) * 32
-        local s = kstr(at, 16)
-        if s and s:starts "Linux version " and not found[1] then found[1] = at end
-      end
-    end) at_exit(function() printf("%%x\n", found:get(1) + 0LL) end)' -- ./build/targets/strings]]):format(constants))
-  return "0x" .. run.out:match "ffff%x+"
-end
-
 -- { name, declarations and probes, expression at the end, what it prints as }
 local cases = {}
 local function case(name, declarations, expression, want)
@@ -83,7 +64,7 @@ case("… and escaped where they are printed", [[local n, m, t = up.count(), up.
   up.uprobe(TEXT, function(e) if e.arg1 == 15 then local s = up.str(e.arg0) n[s]:inc()
     m[s] = { s = s } t[{ s, 1 }] = s end end)]],
   "tostring(n)", [[\x1b[2J\x07\xff\x9b31m\x9b\x0a\xe2\x82  23]])
-local BANNER = banner()
+local BANNER = target.banner()
 if not BANNER then print "# no string of the kernel is known" end
 case("the kernel's strings", [[local m = up.hash()
   up.uprobe(TEXT, function(e) if e.arg1 == 1 then

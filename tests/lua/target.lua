@@ -174,4 +174,23 @@ function target.expected(threads, count, make)
   return table.concat(list, "\n")
 end
 
+-- The address of "Linux version …" in the kernel, as text. Where its symbol is not listed, a handler looks for it among
+-- the constants.
+function target.banner()
+  local constants
+  for line in io.lines "/proc/kallsyms" do
+    local address, name = line:match "^(%x+) . ([%w_]+)$"
+    if name == "linux_banner" then return "0x" .. address end
+    if name == "__start_rodata" then constants = address end
+  end
+  local run = target.uplua(([[-e 'found = hash() uprobe("./build/targets/strings:text", function(e)
+      for i = 0, 9999 do
+        local at = 0x%sULL + (e.arg1 * 10000 + i) * 32
+        local s = kstr(at, 16)
+        if s and s:starts "Linux version " and not found[1] then found[1] = at end
+      end
+    end) at_exit(function() printf("%%x\n", found:get(1) + 0LL) end)' -- ./build/targets/strings]]):format(constants))
+  return "0x" .. run.out:match "ffff%x+"
+end
+
 return target

@@ -334,6 +334,17 @@ corpus.cases = {
     r:emit { a = up.read_u8(at), b = up.read_i8(at), c = up.read_u16(at), d = up.read_i16(at), e = up.read_u32(at),
         f = up.read_i32(at), g = up.read_i64(at) }
     s:add(up.read_u64(at))]], "local MEMORY = 0x30000000" },
+  { "buffers", [[
+    local at = MEMORY + bit.band(e.arg0, 63)
+    local b, c = up.buf(at, e.arg1), up.buf(at, bit.band(e.arg1, 31), 10)
+    m[e.arg0] = { b = b, c = c, same = b == c, n = c and #c }
+    q[{ up.buf(at, 5), up.buf(at, up.u64(e.arg2), 3) }] = e.arg1
+    r:emit { b or up.buf(at, 12), up.buf(MEMORY + 4090, e.arg0), up.buf(0, 0) }
+    local x = b
+    for i = 1, 3 do if e.arg1 > i then x = up.buf(at + i, i, 7) end end
+    if x and x ~= c then n[#x]:inc() end
+    if c and c:starts "%" then h:add(c:find("J", 1, true) or 9) end]], "local MEMORY = 0x30000000" },
+  { "buffers whose size leads nowhere", "n:inc() local x = up.buf(e.arg0, e.arg1) c:inc() s:add(#x)" },
   { "memory that cannot be read", "local x = up.read_u32(e.arg0) n:inc() if x == nil then c:inc() end s:add(x + 1)" },
   { "who and where", "m[1] = e.pid == e.tid and e.uid == 0 and e.gid == 0 and e.time > 0 and e.cpu " ..
                      ">= 0 n[e.comm]:inc() c[e.probe]:inc()" },

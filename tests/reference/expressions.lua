@@ -61,7 +61,15 @@ local function mixed(scope, depth)
   return expr[pick { "i64", "i64", "num" }](scope, depth)
 end
 
+-- What may be nil, where the size leads out of the memory or is negative.
+local function buffer(scope, depth)
+  local address = ("%d + %s"):format(MEMORY, small(scope, depth))
+  local size = pick { small(scope, depth), small(scope, depth), "0", "24", "900", "vi:get()", "w:get()", "vu:get()" }
+  return ("up.buf(%s, %s%s)"):format(address, size, pick { "", "", ", 8", ", 13", ", 100" })
+end
+
 -- What is looked for in strings.
+local BYTES = { "'J'", "'o\\148'", "'\\1', 3", "'\\185\\222\\8', 1, true" }
 local SOUGHT = { "'u'", "'plu'", "'a', 2", "'te', 3, false", "'.', 1, true", "'a text beyond'", "'uplua', nil, true",
   "'sixteen bytes'", "'x', 70", "'e'" }
 
@@ -79,6 +87,8 @@ function expr.num(scope, depth)
     { 1, function() return "#" .. (variable(scope, "str") or pick(STRINGS)) end },
     { 1, function() return ("((%s):find(%s) or %s)"):format(expr.str(scope, 0), pick(SOUGHT), pick(NUMS)) end },
     { 1, function() return ("(%s %% %s)"):format(variable(scope, "nat") or "7", pick { "3", "2", "10", "1" }) end },
+    { 0.5, function() return "#" .. buffer(scope, 0) end },
+    { 0.5, function() return ("(%s:find(%s) or %s)"):format(buffer(scope, 0), pick(BYTES), pick(NUMS)) end },
     { 0.5, function()
       return ("((#%s + %s) %% 5)"):format(variable(scope, "str") or pick(STRINGS), pick { "3", "0" })
     end },
@@ -231,6 +241,10 @@ function expr.bool(scope, depth)
     { 1, function()
       return ("(%s %s %s)"):format(expr.opt(scope, depth - 1), pick { "==", "~=" }, expr.i64(scope, depth - 1))
     end },
+    { 1, function()
+      return ("(%s %s %s)"):format(buffer(scope, 0), pick { "==", "~=" }, pick { "nil", buffer(scope, 0) })
+    end },
+    { 0.3, function() return ("%s:starts %s"):format(buffer(scope, 0), pick { "'\\37'", "''", "'J'" }) end },
     { 2, function() return ("(not %s)"):format(expr.bool(scope, depth - 1)) end },
     { 3, function()
       return ("(%s %s %s)"):format(expr.bool(scope, depth - 1), pick { "and", "or" }, expr.bool(scope, depth - 1))

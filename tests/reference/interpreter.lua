@@ -96,7 +96,8 @@ local function index(run, base, key)
     if key == "inc" or key == "add" or not base.entries then return method(base, key) end
     return { cell = base, key = key }
   end
-  if type(base) == "string" or (type(base) == "table" and base.cell) then return method(base, key) end
+  local kind = type(base)
+  if kind == "string" or kind == "userdata" or (kind == "table" and base.cell) then return method(base, key) end
   return get_field(run, base, key)
 end
 
@@ -110,7 +111,8 @@ end
 
 local function call_method(run, name, receiver, ...)
   local w = run.world
-  if type(receiver) == "string" and name == "find" then return receiver:find(...) end
+  if name == "find" then return receiver:find(...) end
+  if type(receiver) == "userdata" then return receiver:starts(...) end
   if type(receiver) == "string" then return receiver:sub(1, #(...)) == (...) end -- starts
   if receiver.cell then return w:add(receiver.cell, name == "inc" and 1 or (...), true, receiver.key) end
   if receiver.kind == "ring" then return w:emit(receiver, (...)) end
@@ -138,6 +140,7 @@ local function call_known(run, fn, ...)
     check(run, name == "bnot" and 1 or select("#", ...), ...)
     return true, numbers.bit[name](run.rules, ...)
   end
+  if name == "buf" then return true, run.world:buffer(...) end
   if name == "copy" then return true, run.world:copy((...)) end
   if name:find "^read_" then return true, run.world:read(name:sub(6), (...)) end
   check(run, 1, ...)
@@ -378,7 +381,7 @@ function interpreter.new()
   for _, name in ipairs { "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64" } do
     run.up[name], run.up["read_" .. name] = { builtin = name }, { builtin = "read_" .. name }
   end
-  run.up.copy = { builtin = "copy" }
+  run.up.copy, run.up.buf = { builtin = "copy" }, { builtin = "buf" }
   return run
 end
 

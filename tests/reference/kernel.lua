@@ -26,7 +26,8 @@ kernel.declare = test_run.handler -- (name, fn) → function(words)
 local CAUSES = {
   { "handler ended by an error: [^,]*", "error" }, { "handler ended: its loops ran [%d,]+ rounds", "rounds" },
   { "division by zero gave 0", "zero" }, { "remainder by zero gave 0", "zero" },
-  { "unreadable memory read as nil", "unreadable" }, { "'[^']*' is full %([^)]*%): not inserted", "full" },
+  { "unreadable memory read as nil", "unreadable" }, { "a negative size read as nil", "negative" },
+  { "'[^']*' is full %([^)]*%): not inserted", "full" },
 }
 
 -- The losses so far: name of the chunk → "cause place" → count. What names no place is any chunk's.

@@ -46,6 +46,7 @@ function plain.new(source)
     run.up[name] = function(v) return cast(v == nil and run.world.fail() or v) end
     run.up["read_" .. name] = function(address) return run.world:read(name, address) end
   end
+  run.up.buf = function(...) return run.world:buffer(...) end
   run.up.copy = function(record) return run.world:copy(record) end
   return run
 end

@@ -7,6 +7,7 @@
 --   w:count(what)               one more loss in the ledger, at the place that runs, w.at()
 --   w:snapshot(objects)         all that a run has left, as text
 local ffi = require "ffi"
+local buffer = require "uplua.objects.buffer"
 local numbers = require "numbers"
 
 local world = {}
@@ -28,6 +29,7 @@ world.stored = stored
 local function show(v)
   if numbers.is_number(v) then return (tostring(numbers.i64(v)):gsub("LL$", "")) end
   if type(v) == "string" then return ("%q"):format(v) end
+  if buffer.is(v) then return ("%q of %s"):format(v:bytes(), tostring(v.size)) end
   if type(v) ~= "table" then return tostring(v) end
   local fields = {}
   for name, field in pairs(v) do fields[#fields + 1] = ("%s=%s"):format(name, show(field)) end
@@ -212,6 +214,19 @@ function world:read(name, address)
   local pointer = ffi.typeof((name:sub(1, 1) == "u" and "uint%d_t *" or "int%d_t *"):format(size * 8))
   local value = ffi.cast(pointer, world.memory + place)[0]
   return name == "u64" and ffi.cast(uint64, value) or numbers.i64(value)
+end
+
+-- up.buf(address, size, most)
+function world:buffer(address, size, most)
+  if size == nil then self.fail "arithmetic on nil" end
+  if address == nil then return nil end
+  if not istype(uint64, size) and size < 0 then return self:count "negative" end
+  most = most or type(size) == "number" and size >= 1 and size <= 8192 and size or 64
+  local full = ffi.cast(uint64, istype(uint64, size) and size or numbers.i64(size))
+  local kept, place = full > most and most or tonumber(full), ffi.cast(uint64, numbers.i64(address)) - MEMORY
+  if kept > 0 and (place > MEMORY_SIZE or place + kept > MEMORY_SIZE) then return self:count "unreadable" end
+  if kept == 0 then place = 0 end
+  return buffer.of(ffi.string(self.memory + place, kept), full <= 2 ^ 53 and tonumber(full) or full)
 end
 
 -- --- The constructors, and what a snapshot shows ---

@@ -77,6 +77,8 @@ static void library(void)
 static void compiler(void)
 {
     NUMBER(MAX_STRING)
+    NUMBER(MAX_BUFFER)
+    NUMBER(BUFFER_HEADER)
     NUMBER(MAX_VARIABLE_SIZE)
     NUMBER(NAMES_MAX_CAPACITY)
     NUMBER(PROCSTAT_BIRTH_WITHIN)

@@ -27,7 +27,7 @@ for bits = 3, 6 do
   cast("u" .. 2 ^ bits, "uint" .. 2 ^ bits .. "_t")
 end
 
-for _, name in ipairs { "str", "kstr" } do
+for _, name in ipairs { "str", "kstr", "buf", "kbuf" } do
   builtin[name] = function()
     error(("up.%s reads memory as the handler runs: it is for handlers"):format(name), 2)
   end

@@ -13,8 +13,9 @@ local SCALARS = { bool = 1, stack = 8 }
 for bits = 3, 6 do SCALARS["i" .. 2 ^ bits], SCALARS["u" .. 2 ^ bits] = 2 ^ bits / 8, 2 ^ bits / 8 end
 local NAMES = text.keys(SCALARS)
 NAMES[#NAMES + 1] = "string"
+NAMES[#NAMES + 1] = "bytes"
 
-local MOST_STRING = contract.MAX_STRING
+local MOST_STRING, MOST_BYTES, HEADER = contract.MAX_STRING, contract.MAX_BUFFER, contract.BUFFER_HEADER
 local DEFAULT_STRING, MOST_FIELDS, DEEPEST = 64, 64, 8
 
 local function round(n, to) return math.ceil(n / to) * to end
@@ -24,6 +25,9 @@ local function scalar(name)
   local bytes = name == "string" and DEFAULT_STRING or tonumber(name:match "^string%[(%d+)%]$")
   if bytes and bytes >= 1 and bytes <= MOST_STRING then return { kind = "string", size = round(bytes, 8) } end
   if bytes then return nil, ("'%s': a string has 1 to %d bytes"):format(name, MOST_STRING) end
+  bytes = name == "bytes" and DEFAULT_STRING or tonumber(name:match "^bytes%[(%d+)%]$")
+  if bytes and bytes >= 1 and bytes <= MOST_BYTES then return { kind = "bytes", size = HEADER + round(bytes, 8) } end
+  if bytes then return nil, ("'%s': a buffer has 1 to %d bytes"):format(name, MOST_BYTES) end
   local known = text.did_you_mean(name, NAMES)
   return nil, ("'%s' is not a type%s"):format(name, known ~= "" and known or
     "; write \"u32\", \"string[32]\", … or { name = \"u64\", … }")

@@ -11,6 +11,8 @@
 -- The string in a buffer that was too small for it in the handler ends in "…", and such a string is written back as it
 -- was.
 local ffi = require "ffi"
+local buffer = require "uplua.objects.buffer"
+local contract = require "uplua.contract"
 local record = require "uplua.objects.record"
 local text = require "uplua.text"
 
@@ -64,6 +66,27 @@ local function put_string(p, v, size, as_cut)
   p[size - 1] = is_cut and 1 or 0
 end
 
+local HEADER, words = contract.BUFFER_HEADER, ffi.typeof "const uint64_t *"
+
+-- The buffer in the bytes at P (src/compile/lower/buffer.c).
+local function get_bytes(p)
+  local header = ffi.cast(words, p)
+  local size = header[0]
+  return buffer.of(ffi.string(p + HEADER, tonumber(header[1])), size <= 9007199254740992ULL and tonumber(size) or size)
+end
+
+-- Writes V, a string or a buffer, into the SIZE bytes at P, which are zero; returns nothing, or why it does not fit.
+local function put_bytes(p, v, size)
+  local bytes, full = buffer.parts(v)
+  if not bytes then return ("a string or a buffer is expected, not a %s"):format(type(v)) end
+  if #bytes > size - HEADER then
+    return ("%d bytes are more than the %d of their place"):format(#bytes, size - HEADER)
+  end
+  local header = ffi.cast("uint64_t *", p)
+  header[0], header[1] = full, #bytes
+  ffi.copy(p + HEADER, bytes, #bytes)
+end
+
 local function stack_id(v)
   if type(v) == "userdata" then return v.id end
   if istype(uint64, v) or istype(int64, v) or type(v) == "number" then return v end
@@ -93,7 +116,8 @@ local function unknown_field(v, names)
 end
 
 local helpers = {
-  ffi = ffi, get_string = get_string, put_string = put_string, intern = intern_stack, gone = gone, signed = signed,
+  ffi = ffi, get_string = get_string, put_string = put_string, get_bytes = get_bytes,
+  put_bytes = put_bytes, intern = intern_stack, gone = gone, signed = signed,
   not_integer = not_integer, not_in_range = not_in_range, not_stack = not_stack, stack_id = stack_id,
   unknown_field = unknown_field,
   is_record = record.is,
@@ -102,6 +126,7 @@ local helpers = {
 local PRELUDE = [[
 local h, child, S, W, names = ...
 local ffi, get_string, put_string, gone = h.ffi, h.get_string, h.put_string, h.gone
+local get_bytes, put_bytes = h.get_bytes, h.put_bytes
 local not_integer, not_in_range, not_stack = h.not_integer, h.not_in_range, h.not_stack
 local stack_id, signed, unknown_field, is_record = h.stack_id, h.signed, h.unknown_field, h.is_record
 local cast, copy, fill, istype, new = ffi.cast, ffi.copy, ffi.fill, ffi.istype, ffi.new
@@ -124,6 +149,7 @@ local READ = {
   if x <= 9007199254740992ULL then return tonumber(x) end
   return x]],
   bool = "return %s ~= 0", stack = "return intern(%s)", string = "return get_string(%s, %d)",
+  bytes = "return get_bytes(%s)",
 }
 
 -- Such statements for PLACE of layout L.
@@ -148,6 +174,7 @@ end
 local function writing(l, place, prefix, number)
   local write = WRITE[l.kind]
   local why = write and write[1] or l.kind == "string" and ("put_string(%s, x, %d, as_cut)"):format(place, l.size)
+    or l.kind == "bytes" and ("put_bytes(%s, x, %d)"):format(place, l.size)
     or ("child[%d].encode(%s, x, as_cut)"):format(number, place)
   local statements = ("local why = %s if why then return %s .. why end"):format(why, prefix)
   return write and ("%s\n  %s = %s"):format(statements, place, write[2]) or statements
@@ -159,7 +186,8 @@ local function word_of(l) return INTEGER[l.kind] or l.size == 1 and "uint8_t" or
 local function compile_scalar(l)
   local ctype = word_of(l)
   local read, write = "cast(P, p)[0]", "cast(P, p)[0]"
-  if l.kind == "string" then ctype, read, write = "char", "cast(P, p)", "cast(P, p)" end
+  local is_text = l.kind == "string" or l.kind == "bytes"
+  if is_text then ctype, read, write = "char", "cast(P, p)", "cast(P, p)" end
   local source = prelude(l) .. ([[
 local P = ffi.typeof("%s *")
 local codec = { size = %d }
@@ -171,7 +199,7 @@ function codec.encode(p, x, as_cut)
   %s
 end
 return codec
-]]):format(ctype, l.size, reading(l, read), l.kind == "string" and ("fill(p, %d)"):format(l.size) or "",
+]]):format(ctype, l.size, reading(l, read), is_text and ("fill(p, %d)"):format(l.size) or "",
            writing(l, write, "\"\""))
   return assert(loadstring(source, "@uplua/layout (codec)"))(helpers)
 end
@@ -194,7 +222,7 @@ local function struct_of(l, qualifier)
   for _, member in ipairs(members) do
     pad(member.offset)
     local kind = member.layout.kind
-    if kind == "string" then
+    if kind == "string" or kind == "bytes" then
       source[#source + 1] = ("%s char %s[%d];"):format(qualifier, member.name, member.size)
     elseif kind == "record" then
       source[#source + 1] = ("%s uint8_t %s[%d];"):format(qualifier, member.name, member.size)

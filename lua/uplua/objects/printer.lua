@@ -1,6 +1,7 @@
 -- How the entries of a shared object are printed: one per line, keys aligned, values to the right; an entry whose key
 -- holds a stack shows its value first and the frames below; a value of several lines (a histogram) stands below its
 -- key.
+local buffer = require "uplua.objects.buffer"
 local record = require "uplua.objects.record"
 local text = require "uplua.text"
 
@@ -21,7 +22,7 @@ local function parts_of(key)
   local heads, frames = {}, nil
   local function part(value)
     local line = record.show(value)
-    if line:find("\n", 1, true) or type(value) == "userdata" then
+    if line:find("\n", 1, true) or type(value) == "userdata" and not buffer.is(value) then
       frames = frames or {}
       for frame in line:gmatch("[^\n]+") do frames[#frames + 1] = frame:match("^%s*(.-)%s*$") end
     else

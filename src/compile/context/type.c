@@ -75,7 +75,7 @@ static bool same_layout(const struct record *a, const struct record *b)
         const struct field *x = &a->fields[i], *y = record_field((struct record *)b, x->name, x->index);
         if (!y || x->offset != y->offset || x->presence != y->presence || x->type.kind != y->type.kind ||
             x->type.declared != y->type.declared || x->type.bits != y->type.bits ||
-            x->type.capacity != y->type.capacity || x->type.ctype != y->type.ctype ||
+            x->type.capacity != y->type.capacity || x->type.bytes != y->type.bytes || x->type.ctype != y->type.ctype ||
             x->type.kernel != y->type.kernel ||
             (x->type.kind == TYPE_RECORD && !same_layout(record_of(x->type.record), record_of(y->type.record))))
             return false;
@@ -211,7 +211,7 @@ static bool fits_declared(struct type into, struct type from)
     if (from.optional)
         return false;
     if (!type_is_number(into))
-        return from.kind == into.kind;
+        return from.kind == into.kind && from.bytes == into.bytes;
     if (from.kind == TYPE_POINTER)
         return !into.bits;
     if (!type_is_number(from))
@@ -242,6 +242,8 @@ bool type_join(struct arena *arena, struct type *into, struct type from, bool *c
         joined.sign = into->sign > from.sign ? into->sign : from.sign;
         if (type_is_number(*into) && type_is_number(from))
             joined.bits = join_bits(into->bits, from.bits);
+        if (from.bytes != into->bytes)
+            return false;
         if (from.kind == TYPE_STRING && from.capacity > into->capacity)
             joined.capacity = from.capacity;
         if (from.kind == TYPE_RECORD && !record_unify(arena, into->record, from.record, changed))
@@ -324,7 +326,8 @@ const char *type_name(struct arena *arena, struct type type)
     };
     if (type.declared && (type_is_number(type) || type.kind == TYPE_BOOLEAN))
         return type_declared_name(type);
-    const char *name = type.kind == TYPE_RECORD    ? record_name(arena, type.record)
+    const char *name = type.bytes                  ? "a buffer"
+                       : type.kind == TYPE_RECORD  ? record_name(arena, type.record)
                        : type.kind == TYPE_POINTER ? arena_format(arena, "a '%s'", type.ctype->name)
                                                    : names[type.kind];
     return type.optional ? arena_format(arena, "%s or nil", name) : name;

@@ -27,7 +27,9 @@ enum type_kind {
 };
 
 enum {
-    MAX_STRING = 4096, /* bytes of a string's buffer: no more than two pages */
+    MAX_STRING = 4096,  /* bytes of a string's buffer: no more than two pages */
+    MAX_BUFFER = 8192,  /* bytes that up.buf keeps, and … */
+    BUFFER_HEADER = 16, /* … those before them: how many there were, and how many are kept, a word each */
     /* bytes of all that a handler makes at one time: what offsets of instructions can reach, halved */
     MAX_RECORD = 16 * 1024,
 };
@@ -45,6 +47,7 @@ struct type {
     bool optional;     /* may be nil at run time */
     bool declared;     /* by the script, of what lies in memory: it takes its own bytes, and widens for nothing */
     int8_t bits;       /* numbers: every value fits into so many bits, negative if signed; 0: all 64 */
+    bool bytes;        /* TYPE_STRING: of up.buf: BUFFER_HEADER, then the bytes (buffer.c) */
     uint32_t capacity; /* TYPE_STRING: bytes, a multiple of 8 */
     const struct ctype *ctype; /* TYPE_POINTER: of the pointer, struct or array */
     bool kernel;               /* TYPE_POINTER: it leads into the kernel's memory, not the process's */

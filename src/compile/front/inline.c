@@ -182,6 +182,35 @@ static struct value *call_str(struct build *build, const char *name, struct valu
     return value;
 }
 
+/* How many bytes up.buf(address, size, most) keeps: MOST, else the SIZE if that is a constant, else 64. */
+static int64_t buffer_size(struct build *build, const char *name, struct value **args, size_t count)
+{
+    enum { DEFAULT_SIZE = 64 };
+    int64_t size = fold_is_number(args[1]) ? fold_integer(build->function, args[1], build->position) : DEFAULT_SIZE;
+    bool is_unsigned = args[1]->op == IR_CONSTANT && args[1]->constant.kind == CAPTURED_U64;
+    if (size < 0 && !is_unsigned)
+        build_fail(build, "up.%s(address, size): a size is not negative", name);
+    if (count < 3)
+        return size >= 1 && size <= MAX_BUFFER ? size : DEFAULT_SIZE;
+    int64_t most = fold_is_number(args[2]) ? fold_integer(build->function, args[2], build->position) : 0;
+    if (most < 1 || most > MAX_BUFFER)
+        build_fail(build, "up.%s(address, size, most): the most bytes to keep are a constant from 1 to %d", name,
+                   MAX_BUFFER);
+    return most;
+}
+
+static struct value *call_buf(struct build *build, const char *name, struct value **args, size_t count)
+{
+    if (count < 2 || count > 3)
+        build_fail(build,
+                   "up.%s takes an address, a size and perhaps the most bytes to keep: up.%s(e.arg0, e.arg1, 256)",
+                   name, name);
+    int64_t most = buffer_size(build, name, args, count);
+    struct value *value = build_value(build, IR_BUFFER, args, 2);
+    value->number = *name == 'k' ? -most : most;
+    return value;
+}
+
 static bool is_constant_string(const struct value *value)
 {
     return value->op == IR_CONSTANT && value->constant.kind == CAPTURED_STRING;
@@ -231,8 +260,8 @@ static const struct captured *find_text(struct build *build, struct value **args
             build_fail(
                 build,
                 "s:find(text): '%c' has a meaning in Lua's patterns, which a handler does not know; for the text "
-                "as it stands write s:find(\"%s\", 1, true)",
-                text->string.bytes[i], text->string.bytes);
+                "as it stands write s:find(text, 1, true)",
+                text->string.bytes[i]);
     if (!text->string.length)
         build_fail(build, "s:find(\"\") finds nothing where it begins: look for some text");
     return text;
@@ -311,6 +340,8 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
     }
     if (!strcmp(name, "str") || !strcmp(name, "kstr"))
         return call_str(build, name, args, count);
+    if (!strcmp(name, "buf") || !strcmp(name, "kbuf"))
+        return call_buf(build, name, args, count);
     if (!strcmp(name, "starts"))
         return call_starts(build, args, count);
     if (!strcmp(name, "copy") && count)

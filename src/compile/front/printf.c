@@ -38,7 +38,7 @@ static void check_argument(struct compiler *compiler, const struct position *pos
     if (conversion == 's' && type.kind == TYPE_POINTER && leads_to_text(compiler, position, type))
         compile_fail(compiler, position, "printf: argument %zu is %s, an address: up.str(p) is the text there", number,
                      ir_describe(&compiler->arena, value));
-    if (conversion == 's' || (wants_number(conversion) ? is_word(type) : type.kind == TYPE_STRING))
+    if (conversion == 's' || (wants_number(conversion) ? is_word(type) : type.kind == TYPE_STRING && !type.bytes))
         return;
     compile_fail(compiler, position, "printf: %%%c needs %s, argument %zu is %s", conversion,
                  wants_number(conversion) ? "an integer" : "a string", number,

@@ -38,14 +38,14 @@ static const struct refusal {
     {"math.", "a handler computes with integers: + - * / % and bit.*"},
     {"require load loadstring loadfile dofile", "load it outside: a handler can use what it gives"},
     {"ffi.", "up.cast(\"struct name *\", address) reads structures, up.read_u64(address) and its kin words, "
-             "up.str(address) strings"},
+             "up.str(address) strings, up.buf(address, size) bytes"},
     {"bit.tohex", "up.printf(\"%x\", x) prints it"},
     {"up.hash up.lru_hash up.array up.percpu_hash up.count up.sum up.min up.max up.stats up.hist up.lhist up.hdr "
      "up.var "
      "up.ring",
      "make it outside of the handler, which can use it then"},
     {"up.now", "use e.time"},
-    {"up.clock up.duration up.seconds up.thousands up.bar up.escape",
+    {"up.clock up.duration up.seconds up.thousands up.bar up.escape up.hex",
      "texts are made in user space, in the ring's callback; up.printf() prints"},
     {"up.every up.after up.at_stop up.at_exit up.uprobe up.uretprobe",
      "probes and callbacks are declared by the script, not by handlers"},

@@ -130,6 +130,8 @@ static const char *function_name(struct inference *inference, const struct value
         return "up.cast";
     case IR_STRING:
         return is_signed ? "up.kstr" : "up.str";
+    case IR_BUFFER:
+        return is_signed ? "up.kbuf" : "up.buf";
     default:
         return arena_format(inference->arena, "up.%s%c%d", user->op == IR_READ ? "read_" : "", is_signed ? 'i' : 'u',
                             bits);
@@ -169,11 +171,35 @@ static void check_find(struct inference *inference, const struct value *user)
     enum { PIECE = 7, MOST = 1024 };
     const struct type type = ir_value(user->args[0])->type;
     size_t length = ir_value(user->args[1])->constant.string.length, pieces = (length + PIECE - 1) / PIECE;
-    if (inference->final && type.kind == TYPE_STRING && type.capacity * pieces > MOST)
+    uint32_t most = type.bytes ? type.capacity - BUFFER_HEADER : type.capacity - 1;
+    if (inference->final && type.kind == TYPE_STRING && most * pieces >= MOST)
         compile_fail(inference->compiler, user->position,
                      ":find(text) looks through a string of up to %u bytes; it can look through %zu: read fewer, as by "
                      "up.str(address, %zu)",
-                     type.capacity - 1, MOST / pieces - 1, MOST / pieces / 8 * 8);
+                     most, MOST / pieces - 1, MOST / pieces / 8 * 8);
+}
+
+/* up.buf(address, size) */
+static struct type buffer(struct inference *inference, struct value *value)
+{
+    struct type size = ir_value(value->args[1])->type;
+    uint32_t most = (uint32_t)(value->number < 0 ? -value->number : value->number);
+    address(inference, value);
+    if (size.kind > TYPE_NIL && !type_is_number(size))
+        compile_fail(inference->compiler, value->position, "%s(address, size): the size is a number of bytes, not %s",
+                     function_name(inference, value), describe(inference, value->args[1]));
+    number(inference, value, value->args[1]);
+    return (struct type){
+        .kind = TYPE_STRING, .bytes = true, .optional = true, .capacity = BUFFER_HEADER + ((most + 7) & ~7u)};
+}
+
+/* What may begin a buffer is a constant, without a NUL as all of them. */
+static void check_prefix(struct inference *inference, const struct value *user)
+{
+    struct value *text = ir_value(user->args[0]), *prefix = ir_value(user->args[1]);
+    if (prefix->type.bytes || (text->type.bytes && prefix->op != IR_CONSTANT && inference->final))
+        compile_fail(inference->compiler, user->position,
+                     "b:starts(prefix) of a buffer takes a constant string; compare whole buffers by ==");
 }
 
 /* A string in the kernel ends at its first NUL, and has a buffer of up to 4,096 bytes. */
@@ -324,6 +350,9 @@ static struct type compare_equal(struct inference *inference, const struct value
             compile_fail(inference->compiler, value->position, "compares %s with %s: they are never equal%s",
                          describe(inference, value->args[0]), describe(inference, value->args[1]),
                          comparable_with(a, b));
+        if (a.bytes != b.bytes)
+            compile_fail(inference->compiler, value->position,
+                         "compares a buffer with a string: write #b == 3 and b:starts \"abc\"");
         if (a.kind == TYPE_RECORD || a.kind == TYPE_STATIC)
             compile_fail(inference->compiler, value->position, "%s cannot be compared in a handler; compare fields",
                          a.kind == TYPE_RECORD ? "records" : "functions and shared objects");
@@ -449,12 +478,15 @@ struct type infer_value(struct inference *inference, struct value *value)
         return (struct type){.kind = TYPE_STRING,
                              .optional = true,
                              .capacity = ((uint32_t)(value->number < 0 ? -value->number : value->number) + 7) & ~7u};
+    case IR_BUFFER:
+        return buffer(inference, value);
     case IR_LENGTH:
         string(inference, value, value->args[0], "the length operator '#'");
         return (struct type){.kind = TYPE_NUM};
     case IR_STARTS:
         string(inference, value, value->args[0], ":starts(prefix)");
         string(inference, value, value->args[1], ":starts(prefix)");
+        check_prefix(inference, value);
         return (struct type){.kind = TYPE_BOOLEAN};
     case IR_FIND:
         string(inference, value, value->args[0], ":find(text)");

@@ -14,7 +14,9 @@ struct side {
 /* "an integer"; of two strings, what differs. */
 static const char *name_of(struct arena *arena, struct type type, struct type other)
 {
-    if (type.kind == TYPE_STRING && other.kind == TYPE_STRING)
+    if (type.bytes && other.bytes)
+        return arena_format(arena, "a buffer of up to %u bytes", type.capacity - BUFFER_HEADER);
+    if (type.kind == TYPE_STRING && other.kind == TYPE_STRING && !type.bytes && !other.bytes)
         return arena_format(arena, "a string of up to %u bytes", type.capacity - 1);
     return type_name(arena, type);
 }
@@ -33,7 +35,10 @@ static const char *show(struct arena *arena, const struct side *side, struct typ
  * into a loaded one. */
 static const char *remedy(struct arena *arena, struct type from, struct type declared)
 {
-    if (from.kind == TYPE_STRING && declared.kind == TYPE_STRING)
+    if (from.bytes && declared.bytes && !declared.declared)
+        return arena_format(arena, ": read it with up.buf(address, size, %u), or use another map",
+                            declared.capacity - BUFFER_HEADER);
+    if (from.kind == TYPE_STRING && declared.kind == TYPE_STRING && from.bytes == declared.bytes && !declared.declared)
         return arena_format(arena, ": read it with up.str(address, %u), or use another map", declared.capacity);
     if (!declared.declared || from.kind == TYPE_NIL)
         return "";

@@ -198,6 +198,7 @@ bool ir_has_effect(const struct value *value)
     case IR_VAR_SET ... IR_EXIT:
     case IR_READ: /* what cannot be read is counted */
     case IR_STRING:
+    case IR_BUFFER:
     case IR_LOOP ... IR_RETURN:
         return true;
     /* Without an effect of their own, but they end the handler where an operand is nil, as Lua's error would. */

@@ -33,6 +33,7 @@ OP(NOT, "not")           /* args: value; boolean, Lua's truth */
 OP(TRUTH, "truth")       /* args: value; boolean, Lua's truth */
 OP(READ, "read")         /* args: address; .number: bits, negative if signed; nil if unreadable */
 OP(STRING, "string")     /* args: address; .number: bytes with the NUL, negative: the kernel's; nil if unreadable */
+OP(BUFFER, "buffer")     /* args: address, size; .number: the most bytes kept, as of STRING; nil if unreadable */
 OP(LENGTH, "length")     /* args: string; a num */
 OP(STARTS, "starts")     /* args: string, prefix; boolean */
 OP(FIND, "find")         /* args: string, constant; .number: where to begin, from 1 on; where the constant is, or nil */

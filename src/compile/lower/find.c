@@ -79,13 +79,12 @@ static struct operand is_elsewhere(struct search *search, uint32_t pieces, uint3
 void string_find(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
-    struct value *string = ir_value(value->args[0]);
-    const struct place *from = lower_place(lower, string);
-    lower_require(lower, from, "indexing nil");
+    lower_require(lower, lower_place(lower, value->args[0]), "indexing nil");
+    const struct place from = buffer_text(lower, value->args[0]);
     struct search search = {
-        .program = program, .base = from->value, .text = &ir_value(value->args[1])->constant, .loaded = {-1, -1}};
+        .program = program, .base = from.value, .text = &ir_value(value->args[1])->constant, .loaded = {-1, -1}};
     uint32_t length = (uint32_t)search.text->string.length, pieces = (length + PIECE - 1) / PIECE;
-    uint32_t last = from->capacity - 1; /* the mark is no text */
+    uint32_t last = from.capacity - 1; /* the mark is no text */
     for (uint32_t i = 0; i < pieces; i++)
         search.pieces[i] = wanted(&search, i);
     struct operand missing = operand_immediate(1), place = operand_immediate(value->number);

@@ -419,6 +419,8 @@ static void value_lower(struct lower *lower, struct value *value)
         return read_address(lower, value);
     case IR_STRING:
         return string_read(lower, value);
+    case IR_BUFFER:
+        return buffer_read(lower, value);
     case IR_LENGTH:
         return string_length(lower, value);
     case IR_STARTS:

@@ -127,6 +127,23 @@ void string_read_kernel(struct lower *lower, struct value *value, uint32_t size,
 void string_length(struct lower *lower, struct value *value);
 void string_starts(struct lower *lower, struct value *value);
 
+/* Where to read the string or buffer VALUE: memory of its capacity, all zero. */
+struct operand string_find_place(struct lower *lower, struct value *value);
+
+/* --- buffer.c --- */
+
+/* up.buf(address, size) */
+void buffer_read(struct lower *lower, struct value *value);
+/* Writes the buffer FROM into CAPACITY bytes at TO + OFFSET. */
+void buffer_store(struct lower *lower, struct operand to, int64_t offset, uint32_t capacity, const struct place *from);
+/* Goes to YES where the buffers X and Y are equal, else to NO. */
+void buffer_equal(struct lower *lower, const struct place *x, const struct place *y, struct machine_block *yes,
+                  struct machine_block *no);
+/* The number of bytes kept. */
+struct operand buffer_length(struct lower *lower, const struct place *place);
+/* The bytes of the string or buffer VALUE, as if it were a string of them, which has one byte more, the mark. */
+struct place buffer_text(struct lower *lower, struct value *value);
+
 /* --- find.c --- */
 
 /* s:find("text"): where the text begins, and where it ends. */

@@ -153,7 +153,7 @@ static void set_presence(struct lower *lower, struct operand base, const struct 
     memory_put(lower, BPF_DW, base, shape->presence, word);
 }
 
-/* True for a string that was read into the field itself (find_buffer). */
+/* True for a string that was read into the field itself (string_find_place). */
 static bool lies_at(const struct place *place, struct operand record, const struct field *field)
 {
     return place->value.kind == OPERAND_FRAME && record.kind == OPERAND_FRAME && place->value.slot == record.slot &&

@@ -80,6 +80,10 @@ void string_store(struct lower *lower, struct operand to, int64_t offset, uint32
         return;
     }
     const struct place *from = lower_place(lower, value);
+    if (ir_value(value)->type.bytes) {
+        buffer_store(lower, to, offset, capacity, from);
+        return;
+    }
     if (from->capacity == capacity) {
         memory_copy(lower, to, offset, from->value, 0, capacity);
         return;
@@ -142,6 +146,10 @@ void string_equal(struct lower *lower, struct value *a, struct value *b, struct 
         b = swap;
     }
     const struct place *x = lower_place(lower, a), *y = lower_place(lower, b);
+    if (ir_value(a)->type.bytes) {
+        buffer_equal(lower, x, y, yes, no);
+        return;
+    }
     if (constant_of(b)) {
         equal_constant(lower, x, constant_of(b), no);
         machine_jump(program, yes);
@@ -235,7 +243,7 @@ void string_starts(struct lower *lower, struct value *value)
     lower_require(lower, lower_place(lower, text), "indexing nil");
     lower_require(lower, lower_place(lower, prefix), "a prefix that is nil");
     struct machine_block *no = machine_block(program), *join = machine_block(program);
-    struct place place = *lower_place(lower, text);
+    struct place place = buffer_text(lower, text);
     if (constant_of(text)) {
         place.capacity = text->type.capacity;
         place.value = string_address(lower, text, place.capacity);
@@ -268,6 +276,10 @@ void string_length(struct lower *lower, struct value *value)
     lower_require(lower, lower_place(lower, value->args[0]), "the length of nil");
     const struct place *place = lower_place(lower, value->args[0]);
     struct operand at = place->value, length = operand_immediate(0);
+    if (ir_value(value->args[0])->type.bytes) {
+        lower_place(lower, value)->value = buffer_length(lower, place);
+        return;
+    }
     for (uint32_t left = place->capacity - 1; left; left -= left > 1 ? left / 2 : 1) {
         uint32_t half = left > 1 ? left / 2 : 1;
         struct operand step = machine_alu(program, BPF_MUL, is_text(program, at, half - 1), operand_immediate(half));
@@ -421,7 +433,7 @@ static struct value *only_use(const struct function *function, const struct valu
  * 4096) }`, which is zero by now, where it may stay nil, and which nothing looks at before it is set (.initialises);
  * otherwise into a buffer of its own.
  */
-static struct operand find_buffer(struct lower *lower, struct value *value)
+struct operand string_find_place(struct lower *lower, struct value *value)
 {
     const struct value *set = only_use(lower->function, value);
     if (set && set->op == IR_SET_FIELD && set->initialises && set->block == value->block) {
@@ -444,7 +456,7 @@ void string_read(struct lower *lower, struct value *value)
 {
     struct machine_block *done = machine_block(lower->program);
     bool of_kernel = value->number < 0 || ir_value(value->args[0])->type.kernel; /* a pointer knows where it leads */
-    struct reading reading = new_reading(lower, find_buffer(lower, value), value->type.capacity, of_kernel);
+    struct reading reading = new_reading(lower, string_find_place(lower, value), value->type.capacity, of_kernel);
     reading.size = (uint32_t)(value->number < 0 ? -value->number : value->number);
     const struct place *address = lower_place(lower, value->args[0]);
     reading.address = address->value;
@@ -465,7 +477,7 @@ void string_read_array(struct lower *lower, struct value *value, struct slot *bu
 
 void string_read_kernel(struct lower *lower, struct value *value, uint32_t size, bool is_array, struct operand address)
 {
-    struct reading reading = new_reading(lower, find_buffer(lower, value), value->type.capacity, true);
+    struct reading reading = new_reading(lower, string_find_place(lower, value), value->type.capacity, true);
     reading.size = size;
     reading.is_array = is_array;
     reading.address = address;

@@ -3,19 +3,21 @@
 
 #include "compile/infer/typed_memory.h"
 
-/*
- * Copies SIZE bytes at ADDRESS to SLOT; the result is 0 if they could be read. Where the probe may sleep (uprobes:
- * Linux 6.0), pages that the process has not touched yet are brought in.
- */
-static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32_t size, struct operand address,
-                                  bool kernel)
+struct operand read_bytes(struct lower *lower, struct operand to, struct operand size, struct operand address,
+                          bool kernel)
 {
     const struct provider *provider = lower->function->handler->provider;
     int32_t helper = kernel             ? BPF_FUNC_probe_read_kernel
                      : provider->sleeps ? BPF_FUNC_copy_from_user
                                         : BPF_FUNC_probe_read_user;
     lower->program->sleepable |= helper == BPF_FUNC_copy_from_user;
-    return machine_call(lower->program, helper, OPERANDS(operand_slot(slot, 0), operand_immediate(size), address));
+    return machine_call(lower->program, helper, OPERANDS(to, size, address));
+}
+
+static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32_t size, struct operand address,
+                                  bool kernel)
+{
+    return read_bytes(lower, operand_slot(slot, 0), operand_immediate(size), address, kernel);
 }
 
 struct operand read_loaded(struct lower *lower, const struct access *access, struct operand base, int64_t offset)

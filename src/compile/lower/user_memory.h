@@ -5,6 +5,12 @@
 
 struct access;
 
+/*
+ * Copies SIZE bytes at ADDRESS to TO; the result is 0 if they could be read, and TO is zero otherwise. Where the probe
+ * may sleep (uprobes: Linux 6.0), pages that the process has not touched yet are brought in.
+ */
+struct operand read_bytes(struct lower *lower, struct operand to, struct operand size, struct operand address,
+                          bool kernel);
 /* VALUE is the number of so many BITS, negative if signed, at ADDRESS in the KERNEL's memory or the process's; nil if
  * unreadable. */
 void read_at(struct lower *lower, struct value *value, struct operand address, int bits, bool kernel);
