@@ -28,6 +28,8 @@ enum event_source {
     EVENT_CPU,
     EVENT_COMM,
     EVENT_CGROUP,
+    EVENT_TASK,
+    EVENT_PARENT,
     EVENT_PROBE,
     EVENT_FUNC,
     EVENT_ARGUMENT,
@@ -55,9 +57,9 @@ struct event_field {
 
 /* Sets of fields, for providers. */
 #define FIELD(source) (1u << EVENT_##source)
-#define FIELDS_OF_ANY (FIELD(TIME) | FIELD(CPU) | FIELD(PROBE))
+#define FIELDS_OF_ANY (FIELD(TIME) | FIELD(CPU) | FIELD(PROBE) | FIELD(TASK))
 #define FIELDS_OF_THREAD                                                                                               \
-    (FIELDS_OF_ANY | FIELD(PID) | FIELD(TID) | FIELD(UID) | FIELD(GID) | FIELD(COMM) | FIELD(CGROUP))
+    (FIELDS_OF_ANY | FIELD(PID) | FIELD(PARENT) | FIELD(TID) | FIELD(UID) | FIELD(GID) | FIELD(COMM) | FIELD(CGROUP))
 
 /* In user space only the probe's own thread waits for a handler; a kind that runs in the kernel's time has 4,096
  * rounds. */

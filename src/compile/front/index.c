@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "compile/front/build.h"
+#include "compile/infer/ctype.h"
+#include "compile/infer/ctype_btf.h"
 #include "compile/infer/held.h"
 #include "compile/ir/fold.h"
 
@@ -70,6 +72,29 @@ static struct value *watched_value(struct build *build, struct value *event)
     return value;
 }
 
+/* What e.task points to: the kernel's own struct, whatever the script calls one of that name. */
+static const struct ctype *task_type(struct build *build)
+{
+    struct error ignored;
+    int handle = kernel_ctypes.parse(build->compiler, "struct task_struct *", &ignored);
+    if (!handle)
+        build_fail(build, "e.task and e.ppid need the kernel's types, /sys/kernel/btf/vmlinux, which this kernel "
+                          "does not have (CONFIG_DEBUG_INFO_BTF)");
+    return ctype_of(build->compiler, handle);
+}
+
+/* e.ppid: as getppid has it, of the thread's process, in the kernel's own numbers, as e.pid is. */
+static struct value *parent(struct build *build, struct value *event)
+{
+    struct value *value = index_event(build, event, "task");
+    static const char *const path[] = {"real_parent", "tgid"};
+    for (size_t i = 0; i < sizeof path / sizeof *path; i++) {
+        value = build_value(build, IR_GET_FIELD, &value, 1);
+        value->name = path[i];
+    }
+    return value;
+}
+
 static struct value *index_event(struct build *build, struct value *event, const char *name)
 {
     const struct provider *provider = build->function->handler->provider;
@@ -108,10 +133,14 @@ static struct value *index_event(struct build *build, struct value *event, const
     }
     if (field->source == EVENT_VALUE)
         return watched_value(build, event);
+    if (field->source == EVENT_PARENT)
+        return parent(build, event);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
     value->event = field;
     value->name = field->name;
     value->type = field->type;
+    if (field->source == EVENT_TASK)
+        value->type.ctype = task_type(build);
     if (field->source == EVENT_FUNC)
         value->type.capacity = names_capacity(handler);
     if (field->source == EVENT_RETURN && handler->result_bits) {

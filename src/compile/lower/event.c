@@ -291,6 +291,8 @@ static struct operand field_value(struct lower *lower, const struct event_field 
         return machine_call_pure(program, BPF_FUNC_get_smp_processor_id, NULL, 0);
     case EVENT_CGROUP:
         return machine_call_pure(program, BPF_FUNC_get_current_cgroup_id, NULL, 0);
+    case EVENT_TASK:
+        return machine_call_pure(program, BPF_FUNC_get_current_task, NULL, 0);
     case EVENT_COMM:
         return probe_comm(lower);
     case EVENT_ARGUMENT:
@@ -313,7 +315,8 @@ static struct operand field_value(struct lower *lower, const struct event_field 
     case EVENT_GIVEN:
     case EVENT_ELAPSED:
     case EVENT_PROBE: /* a constant since build.c */
-    case EVENT_VALUE: /* a read since then */
+    case EVENT_PARENT: /* a read since then */
+    case EVENT_VALUE:
         break;
     }
     return (struct operand){0};
