@@ -44,9 +44,9 @@ int arch_register(const char *name)
 {
     if (strcmp(name, "sp") == 0)
         return OFFSET_SP;
-    if (strcmp(name, "pc") == 0)
+    if (strcmp(name, "pc") == 0 || strcmp(name, "ip") == 0)
         return OFFSET_PC;
-    if (strcmp(name, "pstate") == 0)
+    if (strcmp(name, "pstate") == 0 || strcmp(name, "flags") == 0)
         return OFFSET_PSTATE;
     if (strcmp(name, "fp") == 0)
         return x(29);
@@ -57,6 +57,33 @@ int arch_register(const char *name)
     char *end;
     unsigned long n = strtoul(name + 1, &end, 10);
     return *end == '\0' && n <= 30 ? x((unsigned)n) : -1;
+}
+
+static const char *const names[] = {
+    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",     "x10", "x11",
+    "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",    "x22", "x23",
+    "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",  "pstate",
+};
+
+const char *arch_register_name(unsigned number)
+{
+    return number < sizeof names / sizeof *names ? names[number] : NULL;
+}
+
+const char *arch_register_whole(const char *name, int *bits)
+{
+    *bits = 32;
+    if (strcmp(name, "wsp") == 0)
+        return "sp";
+    for (size_t i = 0; *name == 'w' && i <= 30; i++)
+        if (strcmp(name + 1, names[i] + 1) == 0)
+            return names[i];
+    return NULL;
+}
+
+bool arch_register_may_change(int offset)
+{
+    return offset == OFFSET_PSTATE;
 }
 
 int arch_argument(unsigned n)

@@ -37,8 +37,16 @@ int arch_syscall_argument(unsigned n);
 /* The bits of an address of code in a register or on the stack that are the address; the others may hold its
  * signature. */
 uint64_t arch_code_mask(void);
-/* Byte offset of register NAME ("rdi", "x0"), or -1. */
+/* Byte offset of register NAME ("rdi", "x0"; on each CPU also "ip", "sp" and "flags"), or -1. */
 int arch_register(const char *name);
+/* The name of register NUMBER, from 0, of those in the context; NULL behind the last. Static. */
+const char *arch_register_name(unsigned number);
+/* The register of which NAME ("eax", "w0") means the lowest *BITS, 0: bits 8 to 15; NULL if it is no such name.
+ * Static. */
+const char *arch_register_whole(const char *name, int *bits);
+/* True if a probe may slide past an instruction that changes the register at OFFSET (struct arch_instruction's
+ * HARMLESS). */
+bool arch_register_may_change(int offset);
 
 /* What a walk up the stack needs to know of the registers. */
 struct arch_unwind {

@@ -12,12 +12,21 @@
  * the ones a handler may name. An index here times 8 is the offset.
  */
 static const char *const registers[] = {
-    "r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9",     "r8",
-    "rax", "rcx", "rdx", "rsi", "rdi", NULL,  "rip", NULL,  "eflags", "rsp",
+    "r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9",    "r8",
+    "rax", "rcx", "rdx", "rsi", "rdi", NULL,  "rip", NULL,  "flags", "rsp",
 };
 
 /* Offsets of some of them. */
-enum { AT_R14 = 1 * 8, AT_RBP = 4 * 8, AT_RAX = 10 * 8, AT_RIP = 16 * 8, AT_RSP = 19 * 8 };
+enum {
+    AT_R14 = 1 * 8,
+    AT_RBP = 4 * 8,
+    AT_R11 = 6 * 8,
+    AT_R10 = 7 * 8,
+    AT_RAX = 10 * 8,
+    AT_RIP = 16 * 8,
+    AT_EFLAGS = 18 * 8,
+    AT_RSP = 19 * 8
+};
 
 const struct arch_cpu arch_cpu = {
     .goroutine = AT_R14,
@@ -45,10 +54,53 @@ const struct arch_code *arch_code(void)
 
 int arch_register(const char *name)
 {
+    static const char *const others[][2] = {{"ip", "rip"}, {"sp", "rsp"}, {"rflags", "flags"}, {"eflags", "flags"}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(name, others[i][0]))
+            name = others[i][1];
     for (size_t i = 0; i < sizeof registers / sizeof registers[0]; i++)
         if (registers[i] && strcmp(registers[i], name) == 0)
             return (int)i * 8;
     return -1;
+}
+
+const char *arch_register_name(unsigned number)
+{
+    static const char *const names[] = {"rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "r8",
+                                        "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip", "flags"};
+    return number < sizeof names / sizeof *names ? names[number] : NULL;
+}
+
+/* The bits that NAME means of the register WHOLE, as arch_register_whole has it; -1: it is no part of that. */
+static int part_of(const char *whole, const char *name)
+{
+    const char *tail = whole + 1;
+    size_t length = strlen(whole);
+    if (tail[0] <= '9') { /* r8 … r15 */
+        bool is_part = !strncmp(name, whole, length) && name[length] && !name[length + 1];
+        char last = is_part ? name[length] : '\0';
+        return last == 'd' ? 32 : last == 'w' ? 16 : last == 'b' ? 8 : -1;
+    }
+    if (name[0] == 'e' && !strcmp(name + 1, tail))
+        return 32;
+    if (!strcmp(name, tail))
+        return 16;
+    if (tail[1] == 'x') /* al, ah */
+        return name[0] != tail[0] || !name[1] || name[2] ? -1 : name[1] == 'l' ? 8 : name[1] == 'h' ? 0 : -1;
+    return strcmp(tail, "ip") && !strncmp(name, tail, 2) && !strcmp(name + 2, "l") ? 8 : -1; /* sil, spl */
+}
+
+const char *arch_register_whole(const char *name, int *bits)
+{
+    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
+        if (registers[i] && *registers[i] == 'r' && (*bits = part_of(registers[i], name)) >= 0)
+            return registers[i];
+    return NULL;
+}
+
+bool arch_register_may_change(int offset)
+{
+    return offset == AT_RAX || offset == AT_R10 || offset == AT_R11 || offset == AT_EFLAGS;
 }
 
 int arch_argument(unsigned n)

@@ -95,6 +95,7 @@ struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
 {
     struct compile_options options = {
         .find_arguments = parameters_find,
+        .stand_at_entry = slide_back,
         .source_line = host_source_line,
         .context = host,
     };

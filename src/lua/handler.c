@@ -103,6 +103,7 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->raw = core_boolean_field(L, -1, "raw");
         handler->unfiltered = core_boolean_field(L, -1, "unfiltered");
         handler->of_processes = core_boolean_field(L, -1, "of_processes");
+        handler->no_registers = core_boolean_field(L, -1, "no_registers");
         handler->user_memory = core_boolean_field(L, -1, "user_memory");
         handler->function = (int)core_number_field(L, -1, "handle");
         read_arguments(L, lua_gettop(L), arena, handler);

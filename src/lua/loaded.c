@@ -31,6 +31,7 @@ void lua_loaded_push_handlers(lua_State *L, const struct lua_loaded *loaded, con
         if (*handlers[i].entry_program)
             set_program(L, loaded, handlers[i].entry_program, "entry_fd", "entry_cookie");
         core_set_boolean(L, "session", handlers[i].session);
+        core_set_boolean(L, "reads_registers", handlers[i].reads_registers);
         lua_rawseti(L, -2, (int)i + 1);
     }
 }

@@ -117,11 +117,11 @@ static int kernel_sites_trampoline(lua_State *L)
     return core_push_string(L, sites->trampoline ? address : NULL);
 }
 
-/* probe.attach_kernel("entry" | "return" | "entry of return", program, cookie, functions) → link, how many functions
+/* probe.attach_kernel("entry" | "return" | "entry by event", program, cookie, functions) → link, how many functions
  * were left out; raises the reason */
 static int probe_attach_kernel(lua_State *L)
 {
-    static const char *const kinds[] = {"entry", "return", "entry of return", NULL};
+    static const char *const kinds[] = {"entry", "return", "entry by event", NULL};
     enum kernel_place place = (enum kernel_place)luaL_checkoption(L, 1, NULL, kinds);
     int program = (int)luaL_checkinteger(L, 2);
     uint64_t cookie = (uint64_t)luaL_checkinteger(L, 3);

@@ -28,7 +28,7 @@ void sites_push(lua_State *L, struct site **sites, size_t *count)
     *count = 0;
 }
 
-const struct sites *sites_at(lua_State *L, int index)
+struct sites *sites_at(lua_State *L, int index)
 {
     return lua_isuserdata(L, index) ? &((struct lua_sites *)luaL_checkudata(L, index, SITES))->sites : NULL;
 }

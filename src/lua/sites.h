@@ -14,7 +14,7 @@
 void sites_push(lua_State *L, struct site **sites, size_t *count);
 
 /* The sites of the object at INDEX, which keeps them; NULL where there is none. */
-const struct sites *sites_at(lua_State *L, int index);
+struct sites *sites_at(lua_State *L, int index);
 
 /* Registers the class. */
 void sites_open_lua(lua_State *L);

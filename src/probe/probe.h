@@ -103,6 +103,8 @@ void probe_sites_free(struct sites *sites);
 void probe_sites_keep(struct sites *sites, const bool *kept);
 /* Moves those of SITES that are functions' entries (probe/spec/slide.h), and finds out what they cost. 0 or -ENOMEM. */
 int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err);
+/* Moves SITES back to where they were, for handlers that read what the instructions before change. The same. */
+int slide_back(struct sites *sites, struct error *err);
 
 /*
  * The modules of TARGET (mapped executables and libraries, without duplicates; for a command its DT_NEEDED closure)

@@ -173,7 +173,7 @@ refused_below_least('interval("1us", function() end)',
                     "%-e:1: interval 1us: that is too short; in a kernel's timer ([%d.]+) (%a+) is the least",
                       "too short an interval")
 refused('n = count() interval("1s", function(e) n[e.pid]:inc() end)',
-  "the event of an interval has no field 'pid'; it has time, cpu, probe", "an interval has no process")
+  "the event of an interval has no field 'pid'; it has time, cpu, task, probe", "an interval has no process")
 local counters = target.shell [[ls /sys/bus/event_source/devices/cpu/type >"$D/out" 2>/dev/null]].out ~= ""
 if not counters then
   refused('perf("cache-misses", 1000, function() end)',

@@ -21,12 +21,12 @@ local kinds = {
   { "uretprobe", 'up.uretprobe("PROGRAM:deed", HANDLER)' },
   { "usdt", 'up.usdt("PROGRAM:app:deed", HANDLER)' },
   { "tracepoint", 'up.tracepoint("signal:signal_generate", HANDLER)', when = "e.args.sig == 23" },
-  { "rawtracepoint", 'up.rawtracepoint("signal_generate", HANDLER)', when = "e.args.sig == 23" },
+  { "raw_tracepoint", 'up.raw_tracepoint("signal_generate", HANDLER)', when = "e.args.sig == 23" },
   { "syscall", 'up.syscall("lseek", HANDLER)', when = "e.args.whence == 7" },
   { "sysreturn", 'up.sysreturn("lseek", HANDLER)', when = "e.args.whence == 7" },
   { "perf", 'up.perf("page-faults", 1, HANDLER)' },
   { "profile", ('up.profile(%d, HANDLER)'):format(target.hertz(499)) },
-  { "watch", 'up.watch("PROGRAM:watched", "w", 8, HANDLER)', target.has "watchpoint" },
+  { "watch", 'up.watch("PROGRAM:watched", { "w", size = 8 }, HANDLER)', target.has "watchpoint" },
   { "kprobe", 'up.kprobe("ksys_lseek", HANDLER)', when = "e.arg2 == 7", target.has "kprobe" },
   { "kretprobe", 'up.kretprobe("ksys_lseek", HANDLER)', when = "e.arg2 == 7", target.has "kprobe" },
   { "fentry", 'up.fentry("ksys_lseek", HANDLER)', when = "e.arg2 == 7", target.has "trampoline" },
@@ -93,7 +93,7 @@ like(run.out, ("\nn: %s, %s  23\n"):format(numbers[2] or "?", numbers[3] or "?")
 run = target.script([[
 local up = require "uplua"
 local wakes, flags, few = up.count(), up.count(), up.count()
-up.rawtracepoint("sched_wakeup", function(e)
+up.raw_tracepoint("sched_wakeup", function(e)
   if e.pid == e.tid and e.task.comm == "wakes" and e.args.p.tgid == e.pid then
     local priority, queue = e.args.p.rt_priority, e.task.se.cfs_rq.rq
     wakes[{ priority, queue.rt.rt_nr_running }]:inc()

@@ -45,6 +45,7 @@ local FIELDS = {
   places = "table", skipped = "table", where = "string",
   symbol = "string", functions = "boolean", arguments = "table", trampoline = "string", value_bits = "number",
   result_bits = "number", of_go = "boolean", by_instruction = "boolean", raw = "boolean", user_memory = "boolean",
+  no_registers = "boolean",
   passed_over = "boolean", mapped = "boolean", unfiltered = "boolean", of_processes = "boolean", waits = "boolean",
   attach = "function",
 }
@@ -119,7 +120,7 @@ function handler.describe(probe)
     symbol = probe.symbol or summary.symbol, names = summary.names,
     at_entry = summary.at_entry and not probe.provider.inside, slid = summary.slid,
     arguments = probe.arguments, functions = probe.functions and probe.sites or nil,
-    user_memory = probe.user_memory, raw = probe.raw,
+    user_memory = probe.user_memory, no_registers = probe.no_registers, raw = probe.raw,
     value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, of_go = probe.of_go,
     by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
   }

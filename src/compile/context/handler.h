@@ -43,13 +43,14 @@ struct handler {
     const struct argument *arguments; /* e.args */
     size_t argument_count;
     /* of a program's function, which e.args are looked for at once a handler asks; else NULL */
-    const struct sites *sites;
+    struct sites *sites;
     bool arguments_known; /* they have been */
     /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
     bool raw;
     bool unfiltered; /* runs whoever is traced: uplua's own */
     /* runs in the processes that are traced, whatever holds for their threads: uplua's own, too */
     bool of_processes;
+    bool no_registers;   /* of a provider with registers: those of its context tell nothing */
     bool user_memory;    /* of a provider with KERNEL_MEMORY: here addresses lead to the process's */
     int result_bits;     /* so many of e.ret count, negative if signed; 0: all */
     unsigned value_bits; /* of a watched place that is read or written; 0: it is executed */
@@ -65,6 +66,7 @@ struct handler {
     char entry_program[32]; /* of a return handler that needs values of the entry and has no session to do both */
     bool session;           /* attach PROGRAM as a session */
     char names_map[16];     /* that func_names_fill has to fill; "": none */
+    bool reads_registers;   /* its context must have all of the CPU's, which a link of many kprobes does not give it */
     bool net;               /* it takes what a probe costs off e.elapsed: COST_COUNTERS are to be filled */
 };
 

@@ -38,6 +38,8 @@ struct compile_options {
     /* Looks for e.args of a handler with SITES, once it asks: parameters_find of probe/args/parameters.h. */
     int (*find_arguments)(const struct sites *sites, bool of_return, struct arena *arena,
                           const struct argument **arguments, size_t *count, struct error *err);
+    /* Has probes at SITES stand at their functions' first instructions: slide_back of probe/probe.h. */
+    int (*stand_at_entry)(struct sites *sites, struct error *err);
 };
 
 /* A counter of the object's `uplua_ledger` array, in its order. */

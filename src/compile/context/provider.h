@@ -39,6 +39,7 @@ enum event_source {
     EVENT_IP,
     EVENT_STACK_POINTER,
     EVENT_CALLER,
+    EVENT_REGISTER,
     EVENT_PERIOD,
     EVENT_ADDRESS,
     EVENT_CALL,
@@ -109,6 +110,9 @@ const struct provider *provider_find(const char *name);
 uint32_t provider_attach_type(const struct provider *provider, bool at_entry);
 /* The provider NUMBER, from 0; NULL behind the last one. */
 const struct provider *provider_at(size_t number);
+
+/* True if events have e.regs: the context has registers that tell of the event. */
+bool provider_has_registers(const struct provider *provider);
 
 /* The field NAME of PROVIDER's events; NULL if there is none. */
 const struct event_field *event_field_find(const char *name, const struct provider *provider);

@@ -117,6 +117,11 @@ void argument_refuse(struct build *build, const char *name);
 /* The value of one of the arguments. */
 struct value *argument_value(struct build *build, const struct event_field *field);
 
+/* e.regs, and e.regs.NAME (registers.c); refuse a kind of probe without registers, and a NAME that the CPU lacks, or
+ * NULL. */
+struct value *registers_value(struct build *build);
+struct value *registers_index(struct build *build, const char *name);
+
 /* printf(format, …): checks the format and emits the arguments. ARGS begins with the format. */
 void build_printf(struct build *build, struct value **args, size_t count);
 /* exit([code]): ends the run, and the handler here: nothing follows in the current block. */

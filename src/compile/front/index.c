@@ -109,9 +109,8 @@ static struct value *index_event(struct build *build, struct value *event, const
         return argument_value(build, numbered);
     if (provider->numbered && !strcmp(name, "nargs"))
         return ir_number(build->function, (double)build->function->handler->argument_count);
-    if (named(name, (const char *const[]){"args", "reg", NULL}))
-        build_fail(build, "e.%s is not available yet in %s handlers; they have %s", name, provider->name,
-                   event_field_list(build->arena, provider));
+    if (!strcmp(name, "regs"))
+        return registers_value(build);
     const struct event_field *field = event_field_find(name, provider);
     if (!field && provider->at_return && event_field_find(name, provider->at_return))
         build_fail(build, "e.%s is known when the %s returns: use %s", name, provider->returning,
@@ -208,6 +207,8 @@ struct value *build_index(struct build *build, struct value *base, struct value 
         return index_event(build, base, field_name(key));
     if (base == build->function->arguments)
         return argument_index(build, field_name(key));
+    if (base->op == IR_REGISTERS)
+        return registers_index(build, field_name(key));
     if (is_object(base))
         return index_object(build, base, key, name);
     if (base->op == IR_CELL) {
@@ -259,7 +260,7 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
         set->object = (unsigned)base->constant.handle;
         return;
     }
-    if (base == build->function->event || base == build->function->arguments)
+    if (base == build->function->event || base == build->function->arguments || base->op == IR_REGISTERS)
         build_fail(build, "the event's fields cannot be assigned to; use a local");
     if (base == ir_nil(build->function))
         fail_nil(build, name);

@@ -416,6 +416,8 @@ const char *ir_describe(struct arena *arena, const struct value *value)
         return "the event";
     if (value->op == IR_ARGUMENTS)
         return "the event's arguments";
+    if (value->op == IR_REGISTERS)
+        return "all of the event's registers";
     if (value->op == IR_CELL)
         return "an aggregation's element";
     if (value->op == IR_METHOD)

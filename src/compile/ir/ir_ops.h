@@ -2,13 +2,14 @@
 OP(CONSTANT, "constant")   /* .constant */
 OP(EVENT, "event")         /* the handler's parameter */
 OP(ARGUMENTS, "arguments") /* e.args */
+OP(REGISTERS, "registers") /* e.regs */
 OP(CELL, "cell")           /* args: key; .object: an aggregation's element, such as n[key] */
 OP(METHOD, "method")       /* args: receiver; .name: bound, as in receiver:name() */
 OP(PHI, "phi")
 OP(PRESENT, "present") /* args: value; the same value where it is known not to be nil */
 OP(ABSENT, "absent")   /* args: value; the same value where it is known to be nil or false */
 
-OP(EVENT_FIELD, "event_field") /* .name, .event */
+OP(EVENT_FIELD, "event_field") /* .name, .event; .number: of a register, its offset in the context */
 OP(USTACK, "ustack")
 OP(KSTACK, "kstack") /* .number: depth */
 OP(STACK, "stack")   /* args: the kernel's stack, the user's; the one below the other */

@@ -155,8 +155,9 @@ void probe_prologue(struct lower *lower)
     const char *name = arena_format(arena, "uplua_handler%zu", lower->function->handler_number);
     memcpy(handler->program, name, strlen(name) + 1);
     begin_program(lower, name,
-                  handler->session ? options->session_attach_type
-                                   : provider_attach_type(provider_of(lower), handler->at_entry));
+                  handler->session
+                      ? options->session_attach_type
+                      : provider_attach_type(provider_of(lower), handler->at_entry && !handler->reads_registers));
     if (handler->session) {
         session(lower);
         return;
@@ -270,7 +271,7 @@ struct operand probe_comm(struct lower *lower)
     return name;
 }
 
-/* What EVENT, which no entry has saved and which is none of the probe's arguments, is. */
+/* What EVENT, which no entry has saved and which is no argument and no register, is. */
 static struct operand field_value(struct lower *lower, const struct event_field *event)
 {
     struct program *program = lower->program;
@@ -313,13 +314,23 @@ static struct operand field_value(struct lower *lower, const struct event_field 
     case EVENT_FUNC:
         return func_names_read(lower);
     case EVENT_GIVEN:
+    case EVENT_REGISTER:
     case EVENT_ELAPSED:
-    case EVENT_PROBE: /* a constant since build.c */
+    case EVENT_PROBE:  /* a constant since build.c */
     case EVENT_PARENT: /* a read since then */
     case EVENT_VALUE:
         break;
     }
     return (struct operand){0};
+}
+
+/* The register that lies at OFFSET of the context. A function's entry is where its probe seems to stand, wherever it
+ * stands. */
+static struct operand read_register(struct lower *lower, int offset)
+{
+    if (offset == arch_cpu.instruction_pointer && !is_return(lower))
+        return provider_of(lower)->ip(lower);
+    return probe_context_word(lower, offset, "e.regs");
 }
 
 void probe_event_field(struct lower *lower, struct value *value)
@@ -336,6 +347,8 @@ void probe_event_field(struct lower *lower, struct value *value)
             place->value = elapsed_value(lower, place->value, probe_is_at_exit(lower));
     } else if (event->source == EVENT_GIVEN) {
         argument_lower(lower, value);
+    } else if (event->source == EVENT_REGISTER) {
+        place->value = read_register(lower, (int)value->number);
     } else {
         place->value = field_value(lower, event);
         place->capacity = value->type.capacity;

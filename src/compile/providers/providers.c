@@ -24,6 +24,11 @@ uint32_t provider_attach_type(const struct provider *provider, bool at_entry)
     return provider->attach_as ? provider->attach_as(at_entry) : provider->attach_type;
 }
 
+bool provider_has_registers(const struct provider *provider)
+{
+    return provider->registers == REGISTERS_USER || provider->registers == REGISTERS_INTERRUPTED;
+}
+
 static const struct event_field fields[] = {
     {.name = "time", .type = {.kind = TYPE_I64}, .source = EVENT_TIME},
     {.name = "pid", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_PID},
@@ -89,5 +94,7 @@ const char *event_field_list(struct arena *arena, const struct provider *provide
         list = arena_format(
             arena, provider->numbered ? "%s, e.args, those of e.arg0 … that the probe has, e.nargs" : "%s, e.args",
             list);
+    if (provider_has_registers(provider))
+        list = arena_format(arena, "%s, e.regs", list);
     return provider->registers ? arena_format(arena, "%s, e:stack(), e:ustack() and e:kstack()", list) : list;
 }

@@ -40,14 +40,17 @@ int kernel_check(const char *kind, struct error *err);
 enum kernel_place {
     KERNEL_ENTRY,
     KERNEL_RETURN,
-    KERNEL_ENTRY_OF_RETURN, /* the entry, for what is at the return: attached before that (compile/lower/event.c) */
+    /* the entry, for what is at the return, attached before that (compile/lower/event.c), or for a handler that reads
+     * registers */
+    KERNEL_ENTRY_BY_EVENT,
 };
 
 /*
  * Attaches the program PROGRAM_FD at the PLACE of SITES, where bpf_get_attach_cookie gives it COOKIE. Entries share one
  * link if the kernel has that (FEATURE_KPROBE_MULTI); otherwise each has a perf event. Returns always have perf events,
- * since a link does not tell which of them it leaves out. *LEFT_OUT: how many functions of a pattern the kernel
- * refused. On failure nothing stays attached.
+ * since a link does not tell which of them it leaves out; so have handlers that read registers, of which a link has
+ * only those that pass arguments (struct ftrace_regs). *LEFT_OUT: how many functions of a pattern the kernel refused.
+ * On failure nothing stays attached.
  */
 int kernel_attach(int program_fd, uint64_t cookie, const struct kernel_sites *sites, enum kernel_place place,
                   struct probe_link **link, size_t *left_out, struct error *err);

@@ -22,6 +22,7 @@ enum {
 static const char moved[] = "the function's first instruction would be stepped, at ten times the price";
 static const char lossy[] = "calls that jump away before that are not seen (slide = \"lossy\")";
 static const char off[] = PRICE " (slide = false)";
+static const char read[] = PRICE ": the handler reads a register that it or the next ones change";
 static const char unsized[] = PRICE ": the function's length is not known, nor the jumps into it";
 static const char changing[] = PRICE ": handlers or callers see its effect";
 static const char reached[] = PRICE ": other code jumps to the instruction after it";
@@ -337,4 +338,19 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, struct error
         binary_close(binary);
     }
     return result < 0 ? error_set(err, result, "out of memory") : 0;
+}
+
+int slide_back(struct sites *sites, struct error *err)
+{
+    for (size_t i = 0; i < sites->count; i++) {
+        struct site *site = &sites->items[i];
+        site->offset -= site->slid;
+        site->address -= site->slid;
+        site->slid = 0;
+    }
+    int result = slide_sites(sites->items, sites->count, SLIDE_OFF, err);
+    for (size_t i = 0; i < sites->count; i++)
+        if (sites->items[i].why == off)
+            sites->items[i].why = read;
+    return result;
 }

@@ -19,8 +19,10 @@ local function attach_function(functions)
       return left_out
     end
     -- The entry half first: a return whose entry was not seen would be counted as lost.
-    if program.entry_fd then at("entry of return", program.entry_fd, program.entry_cookie) end
-    local left_out = at(probe.provider.of_return and "return" or "entry", program.fd, program.cookie)
+    if program.entry_fd then at("entry by event", program.entry_fd, program.entry_cookie) end
+    -- A link of many has only the registers that pass arguments; the others would be what lay there before.
+    local entry = program.reads_registers and "entry by event" or "entry"
+    local left_out = at(probe.provider.of_return and "return" or entry, program.fd, program.cookie)
     if left_out > 0 then
       loop.warn(("%s %s: the kernel permits no probe on %d of %d functions")
         :format(probe.provider.name, probe.spec, left_out, #functions:list()))

@@ -1,4 +1,5 @@
 -- profile, perf and interval: what no function's call triggers, time and the events that the kernel's perf counts.
+local contract     = require "uplua.contract"
 local core         = require "uplua.core"
 local declare      = require "uplua.probe.declare"
 local option_table = require "uplua.base.option_table"
@@ -12,6 +13,13 @@ local sampling = {}
 local MOST = 1000000 -- a second; the kernel's own limit is lower
 local SHORTEST = 10000 -- ns that a clock can wait: perf_swevent_hrtimer()
 local SOFTWARE, CPU_CLOCK, TASK_CLOCK = 1, 0, 1 -- PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK
+
+-- Events of the kernel's own code that tell it where they are: all registers but three would be zeros, and these the
+-- kernel's (perf_fetch_caller_regs).
+local WITHOUT_REGISTERS = {
+  [contract.PERF_COUNT_SW_CONTEXT_SWITCHES] = true, [contract.PERF_COUNT_SW_CPU_MIGRATIONS] = true,
+  [contract.PERF_COUNT_SW_CGROUP_SWITCHES] = true,
+}
 
 -- what the kernel may throttle: { name, hertz or nil: as often as the CPU's counter has it, most = what the kernel
 -- permitted }
@@ -48,6 +56,7 @@ local function declare_event(provider, spec, title, what, where, handler)
   remember(("%s %s"):format(provider.name, spec), what)
   declare.probe {
     provider = provider, spec = spec, where = where, handler = handler, mapped = provider.mapped,
+    no_registers = what.type == SOFTWARE and WITHOUT_REGISTERS[what.config] or nil,
     attach = function(_, program, link)
       link(declare.try(title .. ": ", 0, core.probe.attach_event, program.fd, what))
     end,
