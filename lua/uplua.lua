@@ -26,6 +26,7 @@ for module, names in pairs {
   ["probe.providers.usdt"] = "usdt",
   ["probe.providers.syscall"] = "syscall sysreturn syscall_name syscall_number errno_name",
   ["probe.overhead"] = "probe_cost",
+  ["probe.handle"] = "probes",
   counter = "counter",
   probe = "probe retprobe expression",
   ["run.list"] = "list",

@@ -1,6 +1,7 @@
 -- Probes of any kind by one spec, and handlers' parts given as text: what scripts take from their users.
 local claims       = require "uplua.probe.claims"
 local failure      = require "uplua.base.failure"
+local handle       = require "uplua.probe.handle"
 local option_table = require "uplua.base.option_table"
 local providers    = require "uplua.probe.providers"
 local text         = require "uplua.text"
@@ -70,7 +71,7 @@ local function declare_all(what, spec, returns, given, handler)
     local provider = provider_of(one, returns)
     option_table.read(provider.name, given, provider.options, 3)
   end
-  claims.share(function()
+  return handle.enclose(what, table.concat(specs, ", "), claims.share, function()
     for _, one in ipairs(probe.in_order(specs)) do declare_one(one, returns, given or {}, handler) end
   end)
 end
@@ -79,12 +80,12 @@ end
 -- "syscall:open*", "tracepoint:sched:sched_switch", "usdt:./app:shop:sold" …, as --list prints them; without a kind a
 -- uprobe. SPEC may be a list of such: a place that several of them name is probed once, and e.probe is the first of
 -- these. SPEC is meant to come from the script's user: what is wrong with it is raised without the script's line.
-function probe.probe(spec, given, handler) declare_all("probe", spec, false, given, handler) end
+function probe.probe(spec, given, handler) return (declare_all("probe", spec, false, given, handler)) end
 
 -- retprobe(spec, [options], handler): the same for the return of what SPEC names: e.ret, cut to the integer that the
 -- function returns where that is known, e.elapsed and the entry's arguments. Tracepoints and USDT probes have none,
 -- which is raised.
-function probe.retprobe(spec, given, handler) declare_all("retprobe", spec, true, given, handler) end
+function probe.retprobe(spec, given, handler) return (declare_all("retprobe", spec, true, given, handler)) end
 
 -- Where the functions of SPEC are: its kind, and its binary if it has one.
 local function origin_of(spec)

@@ -150,6 +150,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     calls_end_threads(compiler, options);
     executed_note(compiler, options);
     compile_expect(compiler, NULL, maps_declare(compiler, compiler->result));
+    compile_expect(compiler, NULL, state_declare(options, count, compiler->result));
     compile_expect(compiler, NULL, scratch_declare(compiler, compiler->result));
     add_counters(compiler, LEDGER_COUNTERS, compiler->ledger_count);
     add_counters(compiler, EXITED_COUNTERS, compiler->exits);

@@ -100,6 +100,8 @@ struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
         .context = host,
     };
     read_filter(L, compiler_arena(host->compiler), &options);
+    options.states = (size_t)core_number_field(L, 2, "states");
+    options.states_fd = (int)core_number_field(L, 2, "states_fd");
     lua_getfield(L, 2, "trampoline"); /* trampoline */
     options.return_trampoline = lua_isstring(L, -1) ? strtoull(lua_tostring(L, -1), NULL, 0) : 0;
     lua_pop(L, 1);

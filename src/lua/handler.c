@@ -100,6 +100,8 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->slid = (int)core_number_field(L, -1, "slid");
         handler->value_bits = (unsigned)core_number_field(L, -1, "value_bits");
         handler->result_bits = (int)core_number_field(L, -1, "result_bits");
+        handler->state = (size_t)core_number_field(L, -1, "state");
+        handler->version = (uint32_t)core_number_field(L, -1, "version");
         handler->raw = core_boolean_field(L, -1, "raw");
         handler->unfiltered = core_boolean_field(L, -1, "unfiltered");
         handler->of_processes = core_boolean_field(L, -1, "of_processes");

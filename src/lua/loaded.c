@@ -103,8 +103,13 @@ static int loaded_gc(lua_State *L)
 void lua_loaded_open(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"map", loaded_map},       {"counters", loaded_values}, {"address", loaded_address},
-        {"causes", loaded_causes}, {"program", loaded_program}, {NULL, NULL},
+        {"map", loaded_map},
+        {"counters", loaded_values},
+        {"address", loaded_address},
+        {"causes", loaded_causes},
+        {"program", loaded_program},
+        {"free", loaded_gc},
+        {NULL, NULL},
     };
     core_new_class(L, LOADED, methods, loaded_gc);
 }

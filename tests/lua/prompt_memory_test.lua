@@ -97,7 +97,8 @@ if entries and second then
   tap.ok(entries[2] <= 1024, "nor has anything else", entries[2] .. " KB more")
   tap.ok(run.err:find(("attached %d\n"):format(PROBES)), "probes that follow are loaded", run.err)
   -- The first have what all of them share.
-  tap.ok(second[3] <= first[3] + 16 and second[3] < PROBES / 2 * 8, "each takes the same in Lua, and little")
+  tap.ok(second[3] <= first[3] + 16 and second[3] < PROBES / 2 * 8, "each takes the same in Lua, and little",
+         second[3] .. " KB")
   tap.ok(second[2] <= first[2], "and no more elsewhere", second[2] .. " KB")
 end
 target.done()

@@ -21,6 +21,7 @@
 #include "../bpf/unwind.h"
 #include "compile/compile.h"
 #include "compile/context/handler.h"
+#include "compile/context/probe_state.h"
 #include "compile/context/provider.h"
 #include "compile/context/type.h"
 #include "compile/object/object.h"
@@ -87,6 +88,8 @@ static void compiler(void)
     TEXT(EXITED_COUNTERS)
     TEXT(TURN_COUNTERS)
     TEXT(COST_COUNTERS)
+    TEXT(PROBE_STATES)
+    TEXT(PROBE_COUNTS)
     TEXT(CALLS_END_PROGRAM)
     TEXT(EXECUTED_PROGRAM)
     TEXT(EXECUTED_END_PROGRAM)

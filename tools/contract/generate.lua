@@ -3,7 +3,7 @@
 
 -- Structures and functions of our headers that Lua has by FFI. A struct NAME is called struct uplua_NAME there: what a
 -- script declares may be called as it likes.
-local STRUCTS = { "stack", "sum", "distribution", "map", "map_entries" }
+local STRUCTS = { "stack", "sum", "distribution", "map", "map_entries", "probe_state", "probe_counts" }
 local FUNCTIONS = {
   "map_open", "map_lookup", "map_update", "map_delete", "map_take", "map_read_all", "map_entries_free",
   "map_var_open", "map_var_get", "map_var_set", "map_var_add",

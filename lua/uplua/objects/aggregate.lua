@@ -137,6 +137,9 @@ function methods:bind(description)
   if description.turn then s.operations.keeping.join(s, description.turn) end
 end
 
+-- The handlers of a setup that read the turn at ADDRESS are gone.
+function methods:leave(address) state_of(self).operations.keeping.leave(state_of(self), address) end
+
 -- The object's entries as the kernel holds them, one at a time: VISIT is given the raw key and the part, merged over
 -- CPUs and, where an element has been made in the second map for want of memory, over both maps.
 function aggregate.each(s, visit)

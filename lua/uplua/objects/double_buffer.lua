@@ -29,6 +29,13 @@ function double_buffer.join(s, address)
   s.words[#s.words][0] = s.turn
 end
 
+-- No handler reads it there any more.
+function double_buffer.leave(s, address)
+  for i = #s.words, 1, -1 do
+    if s.words[i] == ffi.cast(word, address) then table.remove(s.words, i) end
+  end
+end
+
 local function suffix_of(s, raw)
   local number = tonumber(ffi.cast(word, ffi.cast("const char *", raw) + s.suffix)[0])
   return number % 2, math.floor(number / 2)

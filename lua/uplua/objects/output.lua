@@ -72,6 +72,14 @@ function output.watch(setup)
   if setup:counters(contract.EXITED_COUNTERS) then loaded[#loaded + 1] = setup end
 end
 
+-- SETUP is about to go, with its handlers.
+function output.forget(setup)
+  local loaded = own().loaded
+  for i = #loaded, 1, -1 do
+    if loaded[i] == setup then table.remove(loaded, i) end
+  end
+end
+
 -- Prints what is left. For the end of the run, once the probes are detached.
 function output.drain()
   local ring = own().ring

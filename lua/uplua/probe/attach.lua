@@ -1,12 +1,14 @@
--- What is attached: the links of a run, and the probes for which a command has to have mapped its files first.
+-- What is attached in a run, and the probes for which a command has to have mapped its files first.
 --
 -- What is to be attached comes in lists of { probe, program }: what has been declared, or a table with its `attach`,
--- and what has been loaded for it, { fd, cookie, entry_fd, entry_cookie, session }.
+-- and what has been loaded for it, { fd, cookie, entry_fd, entry_cookie, session }; while an item is attached its
+-- `links` has { link, whether it goes last } each.
 local ffi           = require "ffi"
 local changed_files = require "uplua.target.changed_files"
 local contract      = require "uplua.contract"
 local core          = require "uplua.core"
 local filter        = require "uplua.target.filter"
+local handle        = require "uplua.probe.handle"
 local late_modules  = require "uplua.target.late_modules"
 local load          = require "uplua.probe.load"
 local run           = require "uplua.base.run"
@@ -16,9 +18,8 @@ local attach = {}
 
 local kept = run.part(function()
   return {
-    links = {},
-    of_entries = {}, -- those of them that are the entries of system calls, for handlers at their returns, as keys
-    late = {},       -- what setups have loaded for a command that has not mapped it yet
+    items = {}, -- what is attached, as keys
+    late = {},  -- what setups have loaded for a command that has not mapped it yet
   }
 end)
 
@@ -39,45 +40,77 @@ local function has_halves(list)
   return false
 end
 
-local function attach_one(item, link)
+local function attach_one(item)
   if core.loop.signal() then error("interrupted: the probes were not attached", 0) end
-  item.probe:attach(item.program, link)
+  item.links = {}
+  item.probe:attach(item.program, function(link, of_entry)
+    item.links[#item.links + 1] = { link, of_entry }
+  end)
+end
+
+-- The links of ITEMS: those that go last, entries of system calls, and the others.
+local function links_of(items)
+  local entries, others = {}, {}
+  for _, item in ipairs(items) do
+    for _, link in ipairs(item.links or {}) do table.insert(link[2] and entries or others, link[1]) end
+  end
+  return entries, others
+end
+
+-- Closes LISTS of links, one after the other.
+local function close(...)
+  for _, links in ipairs { ... } do core.probe.close(links) end
 end
 
 -- Attaches LIST, or nothing of it. A probe's attach calls link(LINK, whether it goes last: the entry half of a system
--- call's).
-local function attach_all(list)
-  local mine, links = kept(), {}
+-- call's). ASLEEP: their probes are not woken.
+local function attach_all(list, asleep)
+  local mine = kept()
   settle(not has_halves(list))
-  for _, item in ipairs(list) do
-    local ok, message = pcall(attach_one, item, function(link, of_entry)
-      links[#links + 1] = link
-      mine.of_entries[link] = of_entry or nil
-    end)
+  for n, item in ipairs(list) do
+    if item.probe.handle and not asleep then item.probe.handle:wake() end
+    local ok, message = pcall(attach_one, item)
     if not ok then
-      core.probe.close(links)
+      local entries, others = links_of { unpack(list, 1, n) }
+      close(others, entries)
       settle(true)
+      for _, one in ipairs(list) do
+        if one.probe.handle then one.probe.handle:drop(one) end
+      end
       error(message, 0)
     end
   end
-  for _, link in ipairs(links) do mine.links[#mine.links + 1] = link end
-  changed_files.watch(links)
+  local entries, others = links_of(list)
+  for _, item in ipairs(list) do mine.items[item] = true end
+  changed_files.watch(others)
+  changed_files.watch(entries)
   settle(true)
 end
 
--- Attaches what of LIST can be now; the rest when the command begins. Probes that still wait for their library are left
--- out.
-function attach.all(list)
+-- Attaches what of LIST can be now; the rest when the command begins. Probes that still wait for their library, and
+-- those that the script has detached, are left out. ASLEEP: until the probe says otherwise, no handler runs.
+function attach.all(list, asleep)
   timing.mark "attach"
   local ready, late = {}, kept().late
   for _, item in ipairs(list) do
+    local handle = item.probe.handle
     local waits = item.probe.mapped and core.target.waits()
     local of = waits and late or ready
-    if not item.probe.waits then of[#of + 1] = item end
+    if not item.probe.waits and (not handle or handle:take(item)) then of[#of + 1] = item end
   end
-  attach_all(ready)
+  attach_all(ready, asleep)
   filter.attached()
   timing.mark "attached"
+end
+
+-- Detaches ITEMS of such lists.
+function attach.detach(items)
+  local entries, others = links_of(items)
+  changed_files.forget(entries)
+  changed_files.forget(others)
+  close(others, entries)
+  local mine = kept()
+  for _, item in ipairs(items) do item.links, mine.items[item] = nil, nil end
 end
 
 -- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first
@@ -109,7 +142,7 @@ end
 -- True once there are probes for what the target does.
 function attach.any()
   local mine = kept()
-  return #mine.links + #mine.late > 0
+  return next(mine.items) ~= nil or #mine.late > 0
 end
 
 -- Detaches all probes. Maps stay readable. Entries of system calls go last: the returns of calls that begin in the
@@ -119,16 +152,17 @@ function attach.close()
   changed_files.close()
   timing.mark "detach"
   settle(false)
-  local mine, entries, others = kept(), {}, {}
-  for _, link in ipairs(mine.links) do table.insert(mine.of_entries[link] and entries or others, link) end
+  local mine, list = kept(), {}
+  for item in pairs(mine.items) do list[#list + 1] = item end
+  local entries, others = links_of(list)
   local overhead = package.loaded["uplua.probe.overhead"]
   for _, link in ipairs(overhead and overhead.close() or {}) do others[#others + 1] = link end
-  core.probe.close(others)
-  core.probe.close(entries)
+  close(others, entries)
   local stack = package.loaded["uplua.stack.stack"]
   if stack then stack.unfollow() end
   timing.mark "detached"
-  mine.links, mine.of_entries = {}, {}
+  mine.items = {}
+  handle.finish()
 end
 
 return attach

@@ -1,6 +1,7 @@
 -- What a script has declared and a setup (the main chunk, a line at the prompt) has not yet attached: probes with their
 -- handlers, and BPF objects that are brought along.
 local filter       = require "uplua.target.filter"
+local handle       = require "uplua.probe.handle"
 local handler      = require "uplua.probe.handler"
 local option_table = require "uplua.base.option_table"
 local options      = require "uplua.options"
@@ -43,8 +44,9 @@ function declare.check_handler(name, fn, level)
   end
 end
 
--- arguments(provider, spec, given, fn, [level]) → the options and the handler of a probe of PROVIDER's, from what its
--- constructor was given behind SPEC. Raises what is wrong with them. LEVEL: the user's line (2: the caller's caller).
+-- arguments(provider, spec, given, fn, [level]) → the options of a probe of PROVIDER's, and its handle
+-- (uplua.probe.handle), from what its constructor was given behind SPEC. Raises what is wrong with them. LEVEL:
+-- the user's line (2: the caller's caller).
 function declare.arguments(provider, spec, given, fn, level)
   local name, at = provider.name .. " " .. spec, (level or 2) + 1
   given, fn = option_table.split(given, fn)
@@ -53,7 +55,7 @@ function declare.arguments(provider, spec, given, fn, level)
   if options.cpus and not provider.by_cpu then
     error(("%s: --cpu is for probes that sample and count: %s and counter"):format(name, names_by_cpu()), at)
   end
-  return given, fn
+  return given, handle.new(provider.name, spec, fn)
 end
 
 local function passed(begin, level, ok, ...)
@@ -65,10 +67,13 @@ end
 -- caller; 0: none.
 function declare.try(begin, level, fn, ...) return passed(begin, level > 0 and level + 1 or 0, pcall(fn, ...)) end
 
--- Declares a probe: the FIELDS of uplua.probe.handler.
+-- Declares a place of a probe, or several: the FIELDS of uplua.probe.handler, of which the handle's handler is one.
 function declare.probe(fields)
-  local all = pending()
-  all.probes[#all.probes + 1], all.used = handler.new(fields), true
+  local all, of = pending(), fields.handle
+  fields.handler = of and of.handler or fields.handler
+  local record = handler.new(fields)
+  all.probes[#all.probes + 1], all.used = record, true
+  if of then of.records[#of.records + 1] = record end
 end
 
 -- To be called once for the BPF object GUEST, whose programs are to be attached: its load() returns a list for
@@ -81,7 +86,11 @@ end
 -- Forgets what was declared.
 function declare.discard()
   local all = pending()
+  for _, probe in ipairs(all.probes) do
+    if probe.handle then probe.handle:forget(probe) end
+  end
   all.probes, all.guests = {}, {}
+  handle.discard()
 end
 
 -- What was declared: lists of probes and of guests, which are forgotten here. What uplua itself needs for the first

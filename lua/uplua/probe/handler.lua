@@ -11,7 +11,8 @@ local handler = {}
 --
 --   provider      the kind of probe that it is (uplua.probe.providers)
 --   spec          what the script has named: e.probe
---   handler       the function
+--   handle        the probe as the script holds it (uplua.probe.handle); nil: uplua's own
+--   handler       the function; of a handle, its
 --   sites         the places in programs and libraries where it stands (core.probe.resolve, core.usdt)
 --   summary       sites:summary(): made here where it is not given
 --   functions     they are functions, of which debug information tells
@@ -41,7 +42,7 @@ local handler = {}
 -- word), "constant" (number, a number or a string of digits) or "nowhere" (type: why not), or "registers" (offset bytes
 -- into those whose address is base bytes into the context) }: src/base/argument.h.
 local FIELDS = {
-  provider = "table", spec = "string", handler = "function", sites = "userdata", summary = "table",
+  provider = "table", spec = "string", handler = "function", handle = "table", sites = "userdata", summary = "table",
   places = "table", skipped = "table", where = "string",
   symbol = "string", functions = "boolean", arguments = "table", trampoline = "string", value_bits = "number",
   result_bits = "number", of_go = "boolean", by_instruction = "boolean", raw = "boolean", user_memory = "boolean",
@@ -121,6 +122,7 @@ function handler.describe(probe)
     at_entry = summary.at_entry and not probe.provider.inside, slid = summary.slid,
     arguments = probe.arguments, functions = probe.functions and probe.sites or nil,
     user_memory = probe.user_memory, no_registers = probe.no_registers, raw = probe.raw,
+    state = probe.handle and probe.handle.number or 0, version = probe.handle and probe.handle.version or 0,
     value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, of_go = probe.of_go,
     by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
   }

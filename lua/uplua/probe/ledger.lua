@@ -1,6 +1,7 @@
 -- Losses, by cause: each place where something can be lost has a counter, and the report prints those that are not 0.
 local contract     = require "uplua.contract"
 local core         = require "uplua.core"
+local handle       = require "uplua.probe.handle"
 local late_modules = require "uplua.target.late_modules"
 local load         = require "uplua.probe.load"
 local object       = require "uplua.objects.object"
@@ -47,16 +48,35 @@ local TELLERS = {
   { "uplua.stack.stack", "lost" }, { "uplua.stack.frame", "unread" }, { "uplua.probe.providers.sampling", "lost" },
 }
 
--- Calls ADD(text, count) for what handlers and the library have counted.
-local function add_counters(add)
-  for _, loaded in ipairs(load.setups()) do
-    local causes, values = loaded:causes(), loaded:counters(contract.LEDGER_COUNTERS)
-    for i = 0, #causes do
-      if causes[i] and values then add(causes[i], values[i]) end
-    end
-    for name, texts in pairs(LIBRARY) do
-      local lost = loaded:counters(name)
-      for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
+-- Calls ADD(text, count) for what the handlers and the library of LOADED have counted.
+local function add_counters(loaded, add)
+  local causes, values = loaded:causes(), loaded:counters(contract.LEDGER_COUNTERS)
+  for i = 0, #causes do
+    if causes[i] and values then add(causes[i], values[i]) end
+  end
+  for name, texts in pairs(LIBRARY) do
+    local lost = loaded:counters(name)
+    for i, text in pairs(texts) do add(text, lost and lost[i] or 0) end
+  end
+end
+
+local kept = run.part(function() return {} end) -- what setups that are gone have lost: { text, count } each
+
+-- SETUP of uplua.probe.load is about to go: keeps what it has counted.
+function ledger.keep(setup)
+  local entries, programs = kept(), passed_over()
+  local function add(text, count)
+    if count > 0 then entries[#entries + 1] = { text, count } end
+  end
+  add_counters(setup.loaded, add)
+  local gone = {}
+  for _, item in ipairs(setup.items) do
+    for _, fd in ipairs { item.program.fd, item.program.entry_fd } do gone[fd] = true end
+  end
+  for i = #programs, 1, -1 do
+    if gone[programs[i][1]] then
+      add(programs[i][2], core.probe.misses(programs[i][1]))
+      table.remove(programs, i)
     end
   end
 end
@@ -81,7 +101,8 @@ function ledger.list()
     if not counts[text] then order[#order + 1] = text end
     counts[text] = (counts[text] or 0) + count
   end
-  add_counters(add)
+  for _, loaded in ipairs(load.setups()) do add_counters(loaded, add) end
+  for _, entry in ipairs(kept()) do add(entry[1], entry[2]) end
   add_objects(add)
   for _, program in ipairs(passed_over()) do add(program[2], core.probe.misses(program[1])) end
   for _, teller in ipairs(TELLERS) do
@@ -89,6 +110,7 @@ function ledger.list()
     for _, entry in ipairs(module and module[teller[2]]() or {}) do add(entry[1], entry[2]) end
   end
   for _, entry in ipairs(late_modules.lost()) do add(entry[1], entry[2]) end
+  for _, entry in ipairs(handle.lost()) do add(entry[1], entry[2]) end
   local list = {}
   for i, text in ipairs(order) do list[i] = { text, counts[text] } end
   return list

@@ -6,16 +6,20 @@ local core     = require "uplua.core"
 local filter   = require "uplua.target.filter"
 local handler  = require "uplua.probe.handler"
 local loop     = require "uplua.base.loop"
+local map      = require "uplua.base.map"
 local object   = require "uplua.objects.object"
 local options  = require "uplua.options"
 local output   = require "uplua.objects.output"
 local run      = require "uplua.base.run"
 local timing   = require "uplua.base.timing"
 
+local C = ffi.C
+
 local load = {}
 
 local kept = run.part(function()
   return {
+    bound = {},     -- the numbers of the shared objects that setups have made, as keys
     compiler = nil, -- made when the first handler is compiled
     declared = 0,   -- shared objects that it knows
     setups = {},    -- what has been loaded, one userdata per setup
@@ -59,8 +63,39 @@ local function tell_objects(mine)
   end
 end
 
+-- PROBES in groups that are loaded together: those of probes that are loaded already, of which new ones use the states,
+-- and the others.
+function load.groups(probes)
+  local groups, of = {}, {}
+  for _, probe in ipairs(probes) do
+    local origin = probe.handle and probe.handle.origin or "new"
+    if not of[origin] then
+      of[origin] = {}
+      groups[#groups + 1] = of[origin]
+    end
+    table.insert(of[origin], probe)
+  end
+  return groups
+end
+
+-- Numbers the states of PROBES, one of these groups. Returns how many there are, and the descriptor of their map; -1:
+-- it is to be made.
+local function number_states(probes)
+  local count, seen = 0, {}
+  for _, probe in ipairs(probes) do
+    local of = probe.handle
+    if of and of.origin then return of.origin.count, of.origin.fd end
+    if of and not seen[of] then
+      seen[of], of.number = true, count
+      count = count + 1
+    end
+  end
+  return count, -1
+end
+
 -- What the compiler needs to know of PROBES.
 local function describe(probes)
+  local states, states_fd = number_states(probes)
   local handlers, returns, trampoline = {}, false, nil
   for i, probe in ipairs(probes) do
     handlers[i] = handler.describe(probe)
@@ -69,6 +104,7 @@ local function describe(probes)
   end
   local description = filter.describe()
   description.handlers, description.returns, description.reuse = handlers, returns, kept().unwinding
+  description.states, description.states_fd = states, states_fd
   description.explained = options.explain
   description.trampoline = trampoline or ANY_TRAMPOLINE
   return description
@@ -131,6 +167,25 @@ local function bind_objects(loaded, found)
   end
 end
 
+-- Tells the probes of PROBES where their states are, which LOADED has made.
+local function bind_states(loaded, probes)
+  local fd, origin = loaded:map(contract.PROBE_STATES), nil
+  for _, probe in ipairs(probes) do
+    local of = probe.handle
+    if of and not of.origin then
+      if not origin then
+        local opened = map.open(fd)
+        local first = C.map_var_open(opened)
+        if first == nil then error("cannot map the states of probes: " .. map.reason(-ffi.errno()), 0) end
+        origin = { fd = fd, states = ffi.cast("struct uplua_probe_state *", first),
+                   count = opened.value_size / ffi.sizeof "struct uplua_probe_state" }
+      end
+      of:bind(origin)
+    end
+  end
+  return origin ~= nil
+end
+
 -- Has stacks read and walked, if the handlers of LOADED take any; PIDS: the target's processes. Adds to LIST what that
 -- needs to be attached.
 local function bind_stacks(loaded, list, pids)
@@ -167,10 +222,69 @@ function load.handlers(probes)
   capture.keep()
   loop.hook { check = check_captured }
   bind_objects(loaded, objects)
+  local keeps = bind_states(loaded, probes)
   bind_stacks(loaded, list, description.pids)
   add_own(list, loaded, contract.CALLS_END_PROGRAM)
-  for i, probe in ipairs(probes) do list[#list + 1] = { probe = probe, program = programs[i] } end
+  for i, probe in ipairs(probes) do
+    local program = programs[i]
+    list[#list + 1] = { probe = probe, program = program, number = i - 1,
+                        paired = (program.entry_fd or program.session) and true }
+  end
+  local setup = { loaded = loaded, items = list, costs = costs,
+                  keeps = keeps or loaded:map(contract.uplua_stacks) ~= nil }
+  for _, item in ipairs(list) do item.setup = setup end
+  local bound = kept().bound
+  for id in pairs(objects) do
+    setup.keeps = setup.keeps or not bound[id]
+    bound[id] = true
+  end
+  if not setup.keeps then -- it may go before the run ends, and objects read turns in it
+    setup.turns = {}
+    for id, description in pairs(objects) do setup.turns[id] = description.turn end
+  end
   return list
+end
+
+-- ITEMS of such a list are detached for good: frees their setups where nothing else needs what is in these.
+function load.retire(items)
+  for _, item in ipairs(items) do
+    local setup = item.setup
+    item.gone = true
+    local left, others = setup.keeps or not setup.loaded, {}
+    for _, other in ipairs(setup.items) do
+      left = left or other.number and not other.gone
+      if not other.number then others[#others + 1] = other end
+    end
+    if not left then
+      require "uplua.probe.attach".detach(others)
+      if setup.costs then require "uplua.probe.overhead".forget(setup.costs) end
+      output.forget(setup.loaded)
+      for id, turn in pairs(setup.turns) do object.all()[id]:leave(turn) end
+      require "uplua.probe.ledger".keep(setup)
+      local setups = load.setups()
+      for i = #setups, 1, -1 do
+        if setups[i] == setup.loaded then table.remove(setups, i) end
+      end
+      setup.loaded:free()
+      setup.loaded = nil
+    end
+  end
+end
+
+-- What handler's program ITEM of such a list has counted: a struct probe_counts.
+function load.counts(item)
+  local sum = ffi.new "struct uplua_probe_counts"
+  local fd = item.number and item.setup.loaded and item.setup.loaded:map(contract.PROBE_COUNTS)
+  if not fd then return sum end
+  local counts = map.open(fd)
+  local values, key = counts:value_buffer(), counts:key_buffer()
+  ffi.cast("uint32_t *", key)[0] = item.number
+  if not counts:lookup(key, values) then return sum end
+  for cpu = 0, counts.cpus - 1 do
+    local one = ffi.cast("struct uplua_probe_counts *", values + cpu * counts.value_stride)
+    sum.hits, sum.entered, sum.skipped = sum.hits + one.hits, sum.entered + one.entered, sum.skipped + one.skipped
+  end
+  return sum
 end
 
 return load

@@ -40,6 +40,14 @@ function overhead.keep(address, link, unknown)
   end
 end
 
+-- The handlers that have it in COUNTERS are gone.
+function overhead.forget(address)
+  local counters = own().counters
+  for i = #counters, 1, -1 do
+    if counters[i] == address then table.remove(counters, i) end
+  end
+end
+
 -- Ends that: the links that are to be closed.
 function overhead.close()
   local mine = own()

@@ -2,6 +2,7 @@
 -- together. Each of these is a module of its own: declare, load, attach, ledger.
 local attach       = require "uplua.probe.attach"
 local declare      = require "uplua.probe.declare"
+local handle       = require "uplua.probe.handle"
 local late_modules = require "uplua.target.late_modules"
 local ledger       = require "uplua.probe.ledger"
 local load         = require "uplua.probe.load"
@@ -18,7 +19,10 @@ local function commit()
     if #probes > 0 then load.compile_only(probes) end
     return
   end
-  local list = #probes > 0 and load.handlers(probes) or {}
+  local list = {}
+  for _, group in ipairs(load.groups(probes)) do
+    for _, item in ipairs(load.handlers(group)) do list[#list + 1] = item end
+  end
   for _, guest in ipairs(guests) do
     for _, item in ipairs(guest:load()) do list[#list + 1] = item end
   end
@@ -30,6 +34,7 @@ end
 -- raised.
 function setup.commit()
   commit()
+  handle.keep()
   late_modules.keep()
 end
 

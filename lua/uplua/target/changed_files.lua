@@ -67,6 +67,17 @@ function changed_files.watch(new)
   changed_files.look()
 end
 
+-- LINKS are about to be closed, before the run's end.
+function changed_files.forget(links)
+  local mine, gone, left = own(), {}, {}
+  for _, link in ipairs(links) do gone[link] = true end
+  for _, link in ipairs(mine.links) do
+    if not gone[link] then left[#left + 1] = link end
+  end
+  if #left < #mine.links then changed_files.look() end
+  mine.links = left
+end
+
 -- The probes are about to be detached: looks once more, and watches no more.
 function changed_files.close()
   changed_files.look()

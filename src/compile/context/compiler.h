@@ -28,6 +28,7 @@ struct compiler {
     size_t ledger_count;
     struct kept_calls {
         const char *storage;             /* the map */
+        size_t handler;                  /* number of the handler */
         unsigned ended;                  /* entry of the ledger for those that threads end in */
         const struct position *position; /* of the handler */
     } * calls;                           /* of this setup's return handlers */

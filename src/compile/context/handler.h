@@ -45,6 +45,10 @@ struct handler {
     /* of a program's function, which e.args are looked for at once a handler asks; else NULL */
     struct sites *sites;
     bool arguments_known; /* they have been */
+    /* number of its probe's struct probe_state, and the version of it that runs the handler; 0: uplua's own, always
+     * awake */
+    size_t state;
+    uint32_t version;
     /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
     bool raw;
     bool unfiltered; /* runs whoever is traced: uplua's own */

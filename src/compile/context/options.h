@@ -32,6 +32,8 @@ struct compile_options {
     uint64_t trampoline_fields; /* TRAMPOLINE_FIELDS */
     uint32_t session_attach_type;
     uint64_t return_trampoline; /* where the kernel's functions return to while they are followed; 0: not known */
+    size_t states;              /* probes with a state (probe_state.h); 0: none */
+    int states_fd;              /* the variable with them that an earlier object has; -1: there is none */
     /* Line LINE of the source FILE, for the verifier's messages; may return "". Lives as long as the compilation. */
     const char *(*source_line)(void *context, const char *file, int line);
     void *context;

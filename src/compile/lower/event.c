@@ -109,6 +109,12 @@ struct operand probe_read_user(struct lower *lower, struct slot *to, uint32_t si
                         OPERANDS(operand_slot(to, 0), operand_immediate(size), address));
 }
 
+/* True if the return handler runs for calls whose entry was kept, and for no others. */
+static bool is_paired(const struct lower *lower)
+{
+    return lower->pairing && (lower->saved_count || lower->pairing != &pairing_by_storage);
+}
+
 /* Both halves in one program; the kernel calls it at the entry and at the return. */
 static void session(struct lower *lower)
 {
@@ -121,7 +127,8 @@ static void session(struct lower *lower)
     /* a bool: the low byte counts */
     machine_branch(program, BPF_JSET, returns, operand_immediate(1), at_return, at_entry);
     machine_place(program, at_entry);
-    filter_lower(lower, 1); /* 1: it needs no return */
+    state_expect_awake(lower, 1); /* 1: it needs no return */
+    filter_lower(lower, 1);
     lower->pairing->save(lower, 1);
     machine_place(program, at_return);
     elapsed_end(lower);
@@ -160,15 +167,20 @@ void probe_prologue(struct lower *lower)
                       : provider_attach_type(provider_of(lower), handler->at_entry && !handler->reads_registers));
     if (handler->session) {
         session(lower);
-        return;
+    } else {
+        if (is_return(lower))
+            elapsed_end(lower);
+        if (!is_paired(lower))
+            state_expect_awake(lower, 0);
+        filter_lower(lower, 0);
+        if (handler->raw && !is_return(lower))
+            syscall_expect_native(lower);
+        if (lower->pairing)
+            lower->pairing->recover(lower);
     }
-    if (is_return(lower))
-        elapsed_end(lower);
-    filter_lower(lower, 0);
-    if (handler->raw && !is_return(lower))
-        syscall_expect_native(lower);
-    if (lower->pairing)
-        lower->pairing->recover(lower);
+    state_count_hit(lower);
+    if (is_paired(lower))
+        state_expect_returns(lower);
 }
 
 struct program *probe_entry_half(struct lower *lower)
@@ -179,6 +191,7 @@ struct program *probe_entry_half(struct lower *lower)
     const char *name = arena_format(lower->function->arena, "uplua_handler%zu_entry", lower->function->handler_number);
     memcpy(handler->entry_program, name, strlen(name) + 1);
     begin_program(lower, name, provider_attach_type(provider_of(lower), handler->at_entry));
+    state_expect_awake(lower, 0);
     filter_lower(lower, 0);
     lower->pairing->save(lower, 0);
     lower_fatal_losses(lower);

@@ -234,6 +234,23 @@ void filter_lower(struct lower *lower, int64_t ignored);
 /* A block that ends the program with IGNORED. */
 struct machine_block *filter_ignore(struct lower *lower, int64_t ignored);
 
+/* --- probe_state.c --- */
+
+/* At the program's start: ends it with IGNORED unless its probe is awake in the program's version. */
+void state_expect_awake(struct lower *lower, int64_t ignored);
+/* Where the handler begins: counts a hit. */
+void state_count_hit(struct lower *lower);
+/* Behind that, at a return whose entry was kept: ends the program where the probe has its returns off. */
+void state_expect_returns(struct lower *lower);
+/* A block that goes on to LOSS, which counts a return of a call whose entry was not seen, where that is one. */
+struct machine_block *state_if_settled(struct lower *lower, struct machine_block *loss);
+/* At the entry: counts a call that is kept. */
+void state_count_entry(struct lower *lower);
+/* Counts NUMBER calls of handler number HANDLER that were kept and will not return. */
+void state_count_ended(struct program *program, size_t handler, struct operand number);
+/* Declares the states, if OPTIONS have some, and the counts of so many HANDLERS. 0 or -errno. */
+int state_declare(const struct compile_options *options, size_t handlers, struct object *result);
+
 /* --- pair_calls.c --- */
 
 /* Adds the program CALLS_END_PROGRAM where any handler's calls are kept: it counts those that a thread ends in. */

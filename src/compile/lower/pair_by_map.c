@@ -127,6 +127,7 @@ static void save(struct lower *lower, int64_t failed)
     const char *full =
         arena_format(program->arena, "more than %d calls at one time: return not seen", MAX_PENDING_CALLS);
     lower_continue_if(lower, BPF_JEQ, result, operand_immediate(0), probe_loss(lower, full, failed));
+    state_count_entry(lower);
     if (timed) { /* last of all, since what comes behind counts for the function */
         struct operand found = maps_lookup(lower, map, key);
         lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), filter_ignore(lower, 0));
@@ -141,7 +142,7 @@ static void recover(struct lower *lower)
     const char *map = probe_calls_map(lower);
     struct operand found = maps_lookup(lower, map, key);
     lower_continue_if(lower, BPF_JNE, found, operand_immediate(0),
-                      probe_loss(lower, "return of a call whose entry was not seen", 0));
+                      state_if_settled(lower, probe_loss(lower, "return of a call whose entry was not seen", 0)));
     pairing_load(lower, found, 0);
     machine_call(lower->program, BPF_FUNC_map_delete_elem, OPERANDS(operand_map(map), key));
 }

@@ -19,8 +19,9 @@ static struct operand this_task(struct program *program)
     return machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
 }
 
-/* Adds NUMBER to entry ENTRY of the ledger, if it is not 0. */
-static void count_if_any(struct program *program, struct operand number, unsigned entry)
+/* Counts NUMBER calls of handler HANDLER that have ended without a return, if it is not 0, as entry ENTRY of the
+ * ledger. */
+static void count_ended(struct program *program, size_t handler, struct operand number, unsigned entry)
 {
     struct machine_block *any = machine_block(program), *next = machine_block(program);
     any->cold = true;
@@ -28,14 +29,16 @@ static void count_if_any(struct program *program, struct operand number, unsigne
     machine_place(program, any);
     machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data(LEDGER_COUNTERS, 8 * (int64_t)entry)), 0,
                        number);
+    state_count_ended(program, handler, number);
     machine_continue(program, next);
 }
 
 /* Counts the calls that RESULT, of uplua_call_begin or _end, says are forgotten. */
 static void count_forgotten(struct lower *lower, struct operand result)
 {
-    count_if_any(lower->program, machine_alu(lower->program, BPF_RSH, result, operand_immediate(CALLS_NUMBER_BITS)),
-                 probe_ledger(lower, "calls that never returned: left by longjmp or the like"));
+    count_ended(lower->program, lower->function->handler_number,
+                machine_alu(lower->program, BPF_RSH, result, operand_immediate(CALLS_NUMBER_BITS)),
+                probe_ledger(lower, "calls that never returned: left by longjmp or the like"));
 }
 
 /* Where the values of call NUMBER are in the storage KEPT. */
@@ -112,7 +115,8 @@ static void recover(struct lower *lower)
         return;
     struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
     pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_cpu.return_pops));
-    struct machine_block *unknown = probe_loss(lower, "return of a call whose entry was not seen", 0);
+    struct machine_block *unknown =
+        state_if_settled(lower, probe_loss(lower, "return of a call whose entry was not seen", 0));
     struct operand kept = pairing_storage(program, probe_calls_map(lower), this_task(program), 0);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), unknown);
     struct operand result = machine_call_library(program, "uplua_call_end", OPERANDS(kept, pointer));
@@ -131,6 +135,7 @@ static int declare(struct lower *lower, struct object *result)
     compiler->calls = arena_grow(&compiler->arena, compiler->calls, compiler->calls_count, sizeof *compiler->calls);
     compiler->calls[compiler->calls_count++] = (struct kept_calls){
         .storage = probe_calls_map(lower),
+        .handler = lower->function->handler_number,
         .position = lower->function->position,
         .ended = probe_ledger(lower, "calls that never returned: their threads ended in them"),
     };
@@ -151,7 +156,8 @@ void calls_end_threads(struct compiler *compiler, const struct compile_options *
         struct machine_block *some = machine_block(program), *next = machine_block(program);
         machine_branch(program, BPF_JNE, kept, operand_immediate(0), some, next);
         machine_place(program, some);
-        count_if_any(program, machine_call_library(program, "uplua_calls_left", &kept, 1), compiler->calls[i].ended);
+        count_ended(program, compiler->calls[i].handler, machine_call_library(program, "uplua_calls_left", &kept, 1),
+                    compiler->calls[i].ended);
         machine_continue(program, next);
     }
     machine_exit(program, 0);

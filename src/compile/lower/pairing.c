@@ -17,6 +17,7 @@ void pairing_store(struct lower *lower, struct operand base, int64_t offset, con
     for (size_t i = 0; i < lower->saved_count; i++)
         if (lower->saved[i].event->source != EVENT_ELAPSED)
             machine_store(lower->program, BPF_DW, base, offset + 8 * (int64_t)i, values[i]);
+    state_count_entry(lower);
     elapsed_begin(lower, base, offset);
     machine_exit(lower->program, 0);
 }

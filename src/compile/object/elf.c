@@ -190,7 +190,7 @@ static void add_counters(struct writer *writer)
 
 static void add_variables(struct writer *writer)
 {
-    static const uint64_t zeros[MAX_VARIABLE_SIZE / sizeof(uint64_t)];
+    static uint64_t zeros[MAX_VARIABLE / sizeof(uint64_t)];
     for (size_t i = 0; i < writer->object->variable_count; i++) {
         const struct object_variable *variable = &writer->object->variables[i];
         size_t section = add_bytes(writer, variable->section, SHF_WRITE, zeros, variable->size);

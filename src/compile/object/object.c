@@ -183,7 +183,7 @@ int object_add_variable(struct object *object, const char *name, uint32_t size, 
 {
     char section[sizeof VARIABLE_SECTION + BPF_OBJ_NAME_LEN];
     if (!is_identifier(name) || strlen(name) >= BPF_OBJ_NAME_LEN || is_taken(object, name) || !size ||
-        size > MAX_VARIABLE_SIZE)
+        size > MAX_VARIABLE)
         return -EINVAL;
     size = (size + 7) & ~7u;
     snprintf(section, sizeof section, VARIABLE_SECTION "%s", name);

@@ -87,11 +87,11 @@ int object_add_map(struct object *object, const struct object_map *map);
 int object_add_counters(struct object *object, const char *name, size_t count);
 
 /*
- * SIZE zeros (up to MAX_VARIABLE_SIZE, in whole words) named NAME, at most 15 characters, that programs address without
- * a call. They are a map of their own, an array of one element that user space can map: REUSE_FD if that exists
- * already, as in struct object_map.
+ * SIZE zeros (up to MAX_VARIABLE; a var of a script up to MAX_VARIABLE_SIZE; in whole words) named NAME, at most 15
+ * characters, that programs address without a call. They are a map of their own, an array of one element that user
+ * space can map: REUSE_FD if that exists already, as in struct object_map.
  */
-enum { MAX_VARIABLE_SIZE = 4096 };
+enum { MAX_VARIABLE_SIZE = 4096, MAX_VARIABLE = 512 << 10 };
 int object_add_variable(struct object *object, const char *name, uint32_t size, int reuse_fd);
 
 /*

@@ -15,7 +15,7 @@ local function in_words(word) return 8 * word end
 local function declare_function(provider, spec, given, handler)
   local kind = provider.name
   if type(spec) ~= "string" then error(kind .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
-  given, handler = declare.arguments(provider, spec, given, handler, 3)
+  local given, mine = declare.arguments(provider, spec, given, handler, 3)
   if spec:find "[%*%?%[%+]" then
     error(("%s %s: a function calls the handler itself, and each needs one of its own: use kprobe for patterns and " ..
            "offsets"):format(kind, spec), 3)
@@ -31,9 +31,9 @@ local function declare_function(provider, spec, given, handler)
     error(("%s %s: the kernel's types do not have this function; use kprobe"):format(kind, spec), 3)
   end
   local hit = provider.typed and kernel_functions.RETURN or kernel_functions.ENTRY
-  if not claims.new(claims.taken()):sites(functions, hit) then return end
+  if not claims.new(claims.taken()):sites(functions, hit) then return mine end
   declare.probe {
-    provider = provider, spec = spec, handler = handler, passed_over = true,
+    provider = provider, spec = spec, handle = mine, passed_over = true,
     arguments = kernel_functions.arguments(parameters, in_words),
     result_bits = handlers.result_bits(given.typed and core.kernel.result(name)),
     places = { { ["function"] = name, inside = 0, slid = 0, text = kernel_functions.place(site) } },
@@ -41,6 +41,7 @@ local function declare_function(provider, spec, given, handler)
       link(declare.try(("%s %s: "):format(kind, spec), 0, core.probe.attach_trampoline, program.fd, name))
     end,
   }
+  return mine
 end
 
 local WAYS = { { needs = { "trampoline", "btf" }, "a call from the function itself" } }
@@ -57,10 +58,14 @@ fentry.providers = {
 
 -- fentry(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered, with its arguments by
 -- name.
-function fentry.fentry(spec, given, handler) declare_function(fentry.providers.fentry, spec, given, handler) end
+function fentry.fentry(spec, given, handler)
+  return (declare_function(fentry.providers.fentry, spec, given, handler))
+end
 
 -- fexit(spec, [options], handler): HANDLER runs when the function returns, with its arguments and its result. Options:
 -- typed, as of kretprobe.
-function fentry.fexit(spec, given, handler) declare_function(fentry.providers.fexit, spec, given, handler) end
+function fentry.fexit(spec, given, handler)
+  return (declare_function(fentry.providers.fexit, spec, given, handler))
+end
 
 return fentry

@@ -38,13 +38,13 @@ end
 local function declare_function(provider, spec, given, handler)
   local name = provider.name
   if type(spec) ~= "string" then error(name .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
-  given, handler = declare.arguments(provider, spec, given, handler, 3)
+  local given, mine = declare.arguments(provider, spec, given, handler, 3)
   if not options.explain and not options.emit then
     declare.try("", 3, core.probe.check_kernel, name .. " " .. spec)
   end
   local functions = declare.try(name .. " ", 3, core.probe.resolve_kernel, spec)
   local hit = provider.of_return and kernel_functions.RETURN or kernel_functions.ENTRY
-  if not claims.new(claims.taken()):sites(functions, hit) then return end
+  if not claims.new(claims.taken()):sites(functions, hit) then return mine end
   local list = functions:list()
   if provider.of_return and list[1].inside > 0 then
     error(("%s %s: a return probe stands at a function, not inside of one"):format(name, spec), 3)
@@ -62,10 +62,11 @@ local function declare_function(provider, spec, given, handler)
   local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
   local result = given.typed and #list == 1 and core.kernel.result(list[1]["function"])
   declare.probe {
-    provider = provider, spec = spec, places = places, handler = handler, trampoline = trampoline, passed_over = true,
+    provider = provider, spec = spec, places = places, handle = mine, trampoline = trampoline, passed_over = true,
     arguments = kernel_functions.arguments(parameters or {}, in_registers()),
     result_bits = handlers.result_bits(result), attach = attach_function(functions),
   }
+  return mine
 end
 
 -- FUNCTION, a pattern. Each of it once, though it may be in several places.
@@ -100,10 +101,14 @@ kprobe.providers = {
 -- kprobe(spec, [options], handler): HANDLER runs whenever the kernel's function SPEC is entered: "vfs_read",
 -- "ext4:ext4_sync_fs" of a module, "tcp_*", "vfs_read+0x1c". Raises what is wrong with SPEC, and what this kernel
 -- lacks.
-function kprobe.kprobe(spec, given, handler) declare_function(kprobe.providers.kprobe, spec, given, handler) end
+function kprobe.kprobe(spec, given, handler)
+  return (declare_function(kprobe.providers.kprobe, spec, given, handler))
+end
 
 -- kretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to
 -- the integer that the kernel's types say the function returns.
-function kprobe.kretprobe(spec, given, handler) declare_function(kprobe.providers.kretprobe, spec, given, handler) end
+function kprobe.kretprobe(spec, given, handler)
+  return (declare_function(kprobe.providers.kretprobe, spec, given, handler))
+end
 
 return kprobe

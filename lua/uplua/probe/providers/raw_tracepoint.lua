@@ -17,9 +17,11 @@ local function arguments_of(found)
   return arguments
 end
 
-local function declare_raw(spec, name, found, handler, unfiltered, of_processes)
+-- OF: a probe's handle, or of uplua's own the handler.
+local function declare_raw(spec, name, found, of, unfiltered, of_processes)
   declare.probe {
-    provider = raw_tracepoint.providers.raw_tracepoint, spec = spec, symbol = name, handler = handler,
+    provider = raw_tracepoint.providers.raw_tracepoint, spec = spec, symbol = name,
+    handle = type(of) == "table" and of or nil, handler = type(of) == "function" and of or nil,
     arguments = arguments_of(found), passed_over = true, unfiltered = unfiltered, of_processes = of_processes,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
@@ -49,9 +51,10 @@ function raw_tracepoint.raw_tracepoint(spec, given, handler)
   if type(spec) ~= "string" then
     error("raw_tracepoint: the first argument names the tracepoint: \"sched_switch\"", 2)
   end
-  given, handler = declare.arguments(raw_tracepoint.providers.raw_tracepoint, spec, given, handler)
+  local given, mine = declare.arguments(raw_tracepoint.providers.raw_tracepoint, spec, given, handler)
   local found, name = declare.try("raw_tracepoint ", 2, find_raw, spec)
-  if tracepoint.claim(name) then declare_raw(spec, name, found, handler, given.all) end
+  if tracepoint.claim(name) then declare_raw(spec, name, found, mine, given.all) end
+  return mine
 end
 
 -- The same for uplua itself: HANDLER runs whoever is traced.

@@ -52,15 +52,16 @@ function sampling.lost()
 end
 
 -- TITLE: what messages call the probe.
-local function declare_event(provider, spec, title, what, where, handler)
+local function declare_event(provider, spec, title, what, where, mine)
   remember(("%s %s"):format(provider.name, spec), what)
   declare.probe {
-    provider = provider, spec = spec, where = where, handler = handler, mapped = provider.mapped,
+    provider = provider, spec = spec, where = where, handle = mine, mapped = provider.mapped,
     no_registers = what.type == SOFTWARE and WITHOUT_REGISTERS[what.config] or nil,
     attach = function(_, program, link)
       link(declare.try(title .. ": ", 0, core.probe.attach_event, program.fd, what))
     end,
   }
+  return mine
 end
 
 local function each_cpu()
@@ -97,10 +98,10 @@ function sampling.profile(hertz, given, handler)
   if not often then error("profile: the first argument is how often a second: " .. why, 2) end
   local name = ("%d"):format(hertz)
   local provider = sampling.providers.profile
-  given, handler = declare.arguments(provider, name, given, handler)
+  local given, mine = declare.arguments(provider, name, given, handler)
   local what = { type = SOFTWARE, config = CPU_CLOCK, hertz = hertz, no_idle = true, cpus = options.cpus }
   local where = ("%s that is not idle, %d times a second"):format(each_cpu(), hertz)
-  declare_event(provider, name, provider.name, what, where, handler)
+  return declare_event(provider, name, provider.name, what, where, mine)
 end
 
 -- What --explain says of the event NAME.
@@ -129,7 +130,7 @@ function sampling.perf(name, given, handler)
   local what, message = perf_events.find(name)
   if not what then error(("perf %s: %s"):format(name, message), 2) end
   local provider = sampling.providers.perf
-  given, handler = declare.arguments(provider, name, given, handler)
+  local given, mine = declare.arguments(provider, name, given, handler)
   if not given.period == not given.hertz then
     error(("perf %s: how often? Options are the period, 1 for each event, or { hertz = N }"):format(name), 2)
   elseif given.period and what.clock and given.period < shortest_period() then
@@ -137,7 +138,7 @@ function sampling.perf(name, given, handler)
       :format(name, text.thousands(shortest_period())), 2)
   end
   what.period, what.hertz = given.period, given.hertz
-  declare_event(provider, name, "perf " .. name, what, place(name, what), handler)
+  return declare_event(provider, name, "perf " .. name, what, place(name, what), mine)
 end
 
 -- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever
@@ -150,11 +151,11 @@ function sampling.interval(period, given, handler)
       :format(tostring(period), text.seconds(shortest_period() / 1e9)), 2)
   end
   local provider, spec = sampling.providers.interval, tostring(period)
-  given, handler = declare.arguments(provider, spec, given, handler)
+  local given, mine = declare.arguments(provider, spec, given, handler)
   local nanoseconds = math.floor(seconds * 1e9 + 0.5)
   local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = nanoseconds, once = true }
   local where = ("one CPU, every %s, idle or not"):format(text.seconds(seconds))
-  declare_event(provider, spec, "interval " .. spec, what, where, handler)
+  return declare_event(provider, spec, "interval " .. spec, what, where, mine)
 end
 
 return sampling

@@ -49,10 +49,10 @@ local function registers()
   return list
 end
 
-local function declare_any(provider, handler)
+local function declare_any(provider, mine)
   local begin, event = provider.name .. " ", provider.event
   declare.probe {
-    provider = provider, spec = "*", handler = handler, passed_over = true,
+    provider = provider, spec = "*", handle = mine, passed_over = true,
     arguments = registers(), raw = true,
     where = ("the %s of every system call"):format(event == "enter" and "entry" or event),
     attach = function(_, program, link)
@@ -63,12 +63,12 @@ local function declare_any(provider, handler)
   }
 end
 
-local function declare_one(provider, name, handler)
+local function declare_one(provider, name, mine)
   local begin = provider.name .. " "
   local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
   local kernel = KERNEL_NAMES[name] or name
   declare.probe {
-    provider = provider, spec = name, symbol = name, handler = handler,
+    provider = provider, spec = name, symbol = name, handle = mine,
     arguments = arguments_of(entry), passed_over = true,
     where = not provider.of_return and "the kernel's tracepoint " .. ENTER .. kernel or
             ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
@@ -121,19 +121,20 @@ end
 local function declare_calls(provider, spec, given, handler)
   local kind, event = provider.name, provider.event
   local list = declare.specs(spec, kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3)
-  given, handler = declare.arguments(provider, table.concat(list, ","), given, handler, 3)
+  local given, mine = declare.arguments(provider, table.concat(list, ","), given, handler, 3)
   local taken = claims.taken()
   for _, name in ipairs(list) do -- first: it has all others
-    if name == "*" and claims.new(taken):call(event, "*") then declare_any(provider, handler) end
+    if name == "*" and claims.new(taken):call(event, "*") then declare_any(provider, mine) end
   end
   for _, name in ipairs(list) do
     local ok, message = pcall(function()
       for _, one in ipairs(name == "*" and {} or matches(kind, name)) do
-        if claims.new(taken):call(event, KERNEL_NAMES[one] or one) then declare_one(provider, one, handler) end
+        if claims.new(taken):call(event, KERNEL_NAMES[one] or one) then declare_one(provider, one, mine) end
       end
     end)
     if not ok then error(message, 3) end
   end
+  return mine
 end
 
 -- A pattern of names.
@@ -174,11 +175,15 @@ syscall.providers = {
 
 -- syscall(name, handler): HANDLER runs whenever a traced thread makes the system call NAME: "openat", "open*", a list
 -- of these, or "*", all of them by one probe. Raises what is wrong with the arguments.
-function syscall.syscall(name, given, handler) declare_calls(syscall.providers.syscall, name, given, handler) end
+function syscall.syscall(name, given, handler)
+  return (declare_calls(syscall.providers.syscall, name, given, handler))
+end
 
 -- sysreturn(name, handler): HANDLER runs when the call returns; the entry's arguments are there too. A call that began
 -- before it was traced is none of ours.
-function syscall.sysreturn(name, given, handler) declare_calls(syscall.providers.sysreturn, name, given, handler) end
+function syscall.sysreturn(name, given, handler)
+  return (declare_calls(syscall.providers.sysreturn, name, given, handler))
+end
 
 -- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name
 -- for it.

@@ -97,12 +97,12 @@ function tracepoint.claim(spec)
   return mine:name("tracepoint " .. (APART[system] and spec or name or spec))
 end
 
-local function declare_one(spec, strings, all, handler)
+local function declare_one(spec, strings, all, mine)
   if not tracepoint.claim(spec) then return end
   local found = core.tracepoint.find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   declare.probe {
-    provider = tracepoint.providers.tracepoint, spec = spec, symbol = spec, handler = handler,
+    provider = tracepoint.providers.tracepoint, spec = spec, symbol = spec, handle = mine,
     passed_over = true, unfiltered = all,
     arguments = tracepoint.arguments(found:fields(), strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
@@ -154,10 +154,11 @@ function tracepoint.tracepoint(spec, given, handler)
   if type(spec) ~= "string" then
     error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2)
   end
-  given, handler = declare.arguments(tracepoint.providers.tracepoint, spec, given, handler)
+  local given, mine = declare.arguments(tracepoint.providers.tracepoint, spec, given, handler)
   declare.try("tracepoint ", 2, function()
-    for _, name in ipairs(names_of(spec)) do declare_one(name, given.strings, given.all, handler) end
+    for _, name in ipairs(names_of(spec)) do declare_one(name, given.strings, given.all, mine) end
   end)
+  return mine
 end
 
 return tracepoint

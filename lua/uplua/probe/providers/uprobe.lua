@@ -59,7 +59,7 @@ local function warn_skipped(kind, name, skipped)
 end
 
 -- CLAIM: to the places of the list that they are of (uplua.probe.claims).
-local function declare_at(provider, name, handler, sites, given, claim)
+local function declare_at(provider, name, mine, sites, given, claim)
   local kind = provider.name
   if not claim:sites(sites, kind) then return end
   local summary, first, skipped = sites:summary(), sites:list(1)
@@ -70,7 +70,7 @@ local function declare_at(provider, name, handler, sites, given, claim)
       :format(kind, name, first[1]["function"], summary.other), 0)
   end
   declare.probe { provider = provider, spec = name, sites = sites, summary = summary, of_go = summary.of_go,
-                  by_instruction = given.returns == "instructions", skipped = skipped, handler = handler,
+                  by_instruction = given.returns == "instructions", skipped = skipped, handle = mine,
                   functions = true, attach = attach_function(sites),
                   result_bits = given.typed and handlers.result_bits((sites:result())) or nil }
 end
@@ -80,55 +80,56 @@ local function needs_place(handler) return string.dump(handler):find("args", 1, 
 
 -- Has SPEC probed, too, in files that the target maps later. SITES: where it is probed by now; nil and ABSENT, the
 -- reason: nowhere.
-local function wait_for(provider, spec, handler, resolve, sites, absent, given, taken)
+local function wait_for(provider, spec, mine, resolve, sites, absent, given, taken)
   local claim = claims.new(taken)
+  mine.expected = true
   late_modules.add {
     kind = provider.name, spec = spec, absent = absent, files = sites and sites:files(),
     find = function(text, pid)
       local found, none = resolve({ text }, pid)
       return found, none or found:files()
     end,
-    attach = function(found) setup.at_once(declare_at, provider, spec, handler, found, given, claim) end,
+    attach = function(found) setup.at_once(declare_at, provider, spec, mine, found, given, claim) end,
   }
   -- What is wrong with the handler is told now, and the types of what it shares with others are known.
-  if absent and not needs_place(handler) then
+  if absent and not needs_place(mine.handler) then
     local symbol = spec:match "[:@]([^+]*)"
-    declare.probe { provider = provider, spec = spec, symbol = symbol, handler = handler, waits = true }
+    declare.probe { provider = provider, spec = spec, symbol = symbol, handle = mine, waits = true }
   end
 end
 
 -- Those of SPECS of libraries that the target has not loaded are waited for; the others are declared.
-local function declare_some(provider, specs, handler, resolve, given, taken)
+local function declare_some(provider, specs, mine, resolve, given, taken)
   local there = {}
   for _, spec in ipairs(specs) do
     local sites, absent = resolve { spec }
     if sites then
       there[#there + 1] = spec
     elseif late_modules.library(spec) then
-      wait_for(provider, spec, handler, resolve, nil, absent, given, taken)
+      wait_for(provider, spec, mine, resolve, nil, absent, given, taken)
     else
       error(provider.name .. " " .. absent, 0)
     end
   end
   if #there > 0 then
-    declare_at(provider, table.concat(there, ", "), handler, (resolve(there)), given, claims.new(taken))
+    declare_at(provider, table.concat(there, ", "), mine, (resolve(there)), given, claims.new(taken))
   end
 end
 
 -- Declares the probes of SPECS where RESOLVE(specs, pid or nil) finds them, and has those in libraries that may come
 -- later waited for.
-local function declare_resolved(provider, specs, handler, resolve, given)
+local function declare_resolved(provider, specs, mine, resolve, given)
   late_modules.begin(specs)
   local sites, absent = resolve(specs)
   local taken = claims.taken()
   if not sites then
-    if late_modules.can() then return declare_some(provider, specs, handler, resolve, given, taken) end
+    if late_modules.can() then return declare_some(provider, specs, mine, resolve, given, taken) end
     error(provider.name .. " " .. absent, 0)
   end
   for _, spec in ipairs(late_modules.can() and specs or {}) do
-    if late_modules.name(spec) then wait_for(provider, spec, handler, resolve, sites, nil, given, taken) end
+    if late_modules.name(spec) then wait_for(provider, spec, mine, resolve, sites, nil, given, taken) end
   end
-  declare_at(provider, table.concat(specs, ", "), handler, sites, given, claims.new(taken))
+  declare_at(provider, table.concat(specs, ", "), mine, sites, given, claims.new(taken))
   late_modules.note(provider.name, specs)
 end
 
@@ -136,7 +137,7 @@ local function declare_functions(provider, spec, given, handler)
   local kind = provider.name
   local specs = declare.specs(spec, kind .. ': the first argument names the function: "libc:malloc"; or it is a ' ..
                               "list of such names", 3)
-  given, handler = declare.arguments(provider, table.concat(specs, ", "), given, handler, 3)
+  local given, mine = declare.arguments(provider, table.concat(specs, ", "), given, handler, 3)
   local slide = given.slide or "exact"
   local returns = provider.of_return and (given.returns or options.returns or "address")
   if returns == "address" and given.throws == false then returns = "surely" end
@@ -144,8 +145,9 @@ local function declare_functions(provider, spec, given, handler)
   local function resolve(which, pid)
     return declare.try(kind .. " ", 0, core.probe.resolve, which, slide, returns, pid)
   end
-  local ok, message = pcall(declare_resolved, provider, specs, handler, resolve, given)
+  local ok, message = pcall(declare_resolved, provider, specs, mine, resolve, given)
   if not ok then error(message, 3) end
+  return mine
 end
 
 -- BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is left out.
@@ -228,12 +230,16 @@ uprobe.providers = {
 -- uprobe(spec, [options], handler): HANDLER runs in the kernel whenever the function SPEC is entered; SPEC may be a
 -- list of such. Raises what is wrong with it.
 -- Options: slide = false, the probe stands on the first instruction; slide = "lossy", also behind conditional jumps.
-function uprobe.uprobe(spec, given, handler) declare_functions(uprobe.providers.uprobe, spec, given, handler) end
+function uprobe.uprobe(spec, given, handler)
+  return (declare_functions(uprobe.providers.uprobe, spec, given, handler))
+end
 
 -- uretprobe(spec, [options], handler): HANDLER runs when the function returns. Options: typed = true, e.ret is cut to
 -- the integer that debug information says the function returns; throws = false, no exception leaves the function, and
 -- no warning of them is needed.
-function uprobe.uretprobe(spec, given, handler) declare_functions(uprobe.providers.uretprobe, spec, given, handler) end
+function uprobe.uretprobe(spec, given, handler)
+  return (declare_functions(uprobe.providers.uretprobe, spec, given, handler))
+end
 
 -- The sites of SPEC in the target: { { path, module, ["function"], offset, inside }, … }, or nil and the reason.
 function uprobe.site(spec)

@@ -19,9 +19,9 @@ local function check_semaphore(spec, probe)
   end
 end
 
-local function declare_one(spec, probe, handler)
+local function declare_one(spec, probe, mine)
   declare.probe {
-    provider = usdt.providers.usdt, spec = spec, sites = probe.sites, handler = handler,
+    provider = usdt.providers.usdt, spec = spec, sites = probe.sites, handle = mine,
     arguments = probe.arguments,
     attach = function(_, program, link)
       link(declare.try("usdt ", 0, core.probe.attach, "entry", program.fd, program.cookie, probe.sites))
@@ -30,10 +30,10 @@ local function declare_one(spec, probe, handler)
   }
 end
 
-local function declare_found(spec, found, handler, claim)
+local function declare_found(spec, found, mine, claim)
   for _, probe in ipairs(found) do
     if claim:sites(probe.sites, ("usdt %s:%s"):format(probe.provider, probe.name)) then
-      declare_one(spec, probe, handler)
+      declare_one(spec, probe, mine)
     end
   end
 end
@@ -47,15 +47,16 @@ local function files_of(found)
 end
 
 -- What a library that comes later has is declared then.
-local function wait_for(spec, handler, found, absent, taken)
+local function wait_for(spec, mine, found, absent, taken)
   local claim = claims.new(taken)
+  mine.expected = true
   late_modules.add {
     kind = "usdt", spec = spec, absent = absent, files = found and files_of(found),
     find = function(text, pid)
       local now, none = core.usdt.find(text, pid)
       return now, none or files_of(now)
     end,
-    attach = function(now) setup.at_once(declare_found, spec, now, handler, claim) end,
+    attach = function(now) setup.at_once(declare_found, spec, now, mine, claim) end,
   }
 end
 
@@ -151,15 +152,16 @@ usdt.providers = {
 -- their own, so that nothing of it is left to be decided when one is hit.
 function usdt.usdt(spec, given, handler)
   if type(spec) ~= "string" then error("usdt: the first argument names the probe: \"libstdc++:libstdcxx:throw\"", 2) end
-  given, handler = declare.arguments(usdt.providers.usdt, spec, given, handler)
+  local given, mine = declare.arguments(usdt.providers.usdt, spec, given, handler)
   -- A spec with one colon may name a provider.
   local named = spec:match "^[^:]+:[^:]+:" and late_modules.name(spec) and late_modules.can()
   if named then late_modules.begin { spec } end
   local found, absent = declare.try("usdt ", 2, core.usdt.find, spec)
   if not found and not (named and late_modules.library(spec)) then error("usdt " .. absent, 2) end
   local taken = claims.taken()
-  if named then wait_for(spec, handler, found, absent, taken) end
-  if found then declare_found(spec, found, handler, claims.new(taken)) end
+  if named then wait_for(spec, mine, found, absent, taken) end
+  if found then declare_found(spec, found, mine, claims.new(taken)) end
+  return mine
 end
 
 return usdt

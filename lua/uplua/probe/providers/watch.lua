@@ -52,7 +52,7 @@ watch.providers = {
 function watch.watch(where, given, handler)
   if type(where) == "cdata" then where = tonumber(where) end
   local spec = type(where) == "number" and ("%#x"):format(where) or tostring(where)
-  given, handler = declare.arguments(watch.providers.watch, spec, given, handler)
+  local given, mine = declare.arguments(watch.providers.watch, spec, given, handler)
   local access = given.access
   if not access then error('watch: which accesses? Options are "w", "rw" or "x", or { "w", size = 8 }', 2) end
   if options.follow then
@@ -74,7 +74,7 @@ function watch.watch(where, given, handler)
   end
   local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], size, size == 1 and "" or "s")
   declare.probe {
-    provider = watch.providers.watch, spec = spec, handler = handler, mapped = true,
+    provider = watch.providers.watch, spec = spec, handle = mine, mapped = true,
     value_bits = access ~= "x" and size * 8 or 0,
     where = ("%s %s, by a debug register"):format(access == "x" and "executions of" or accesses, name),
     attach = function(_, program, link)
@@ -85,6 +85,7 @@ function watch.watch(where, given, handler)
       link(result)
     end,
   }
+  return mine
 end
 
 return watch

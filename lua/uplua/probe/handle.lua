@@ -1,0 +1,376 @@
+-- A probe as the script holds it: what a constructor returns. It stands for all places that the constructor's spec
+-- names, now and in files that the target maps later.
+--
+-- Its programs ask a state in the kernel whether they are awake (src/compile/context/probe_state.h), so that one store
+-- puts a new handler in the place of the old one. A program whose calls are still open is left attached until they have
+-- returned.
+local core     = require "uplua.core"
+local handler  = require "uplua.probe.handler"
+local loop     = require "uplua.base.loop"
+local run      = require "uplua.base.run"
+local text     = require "uplua.text"
+
+local handle = {}
+
+local own = run.part(function()
+  return {
+    list = {},        -- the run's, in the order of their declaration
+    fresh = {},       -- those of them that are declared and not committed
+    enclosing = nil,  -- the one to which what is declared now belongs
+    ended = false,    -- the run is over
+  }
+end)
+
+-- How long calls are waited for that began under a handler that is replaced or detached, and how often is asked: text.
+local PATIENCE, STEP = 1, "10ms"
+
+local methods = {}
+local Handle = {}
+
+local function remove(list, value)
+  for i = #list, 1, -1 do
+    if list[i] == value then table.remove(list, i) end
+  end
+end
+
+-- What all counts of the programs ITEMS sum up to: hits, calls that are open.
+local function counts_of(items)
+  local hits, open = 0, 0
+  for _, item in ipairs(items) do
+    local counts = require "uplua.probe.load".counts(item)
+    hits = hits + tonumber(counts.hits - counts.skipped)
+    if item.paired then open = open + math.max(tonumber(counts.entered) - tonumber(counts.hits), 0) end
+  end
+  return hits, open
+end
+
+function Handle.__index(self, name)
+  if name == "hits" then return self.past + counts_of(self.items) + counts_of(self.leaving) end
+  return methods[name]
+end
+
+local function plural(n, word) return ("%s %s"):format(text.thousands(n), n == 1 and word or word .. "s") end
+
+function Handle:__tostring()
+  local sites = #self:sites()
+  local named = self.spec
+  return ("%s %s: %s, %s, %s"):format(self.kind, text.escape(named), plural(sites, "site"), plural(self.hits, "hit"),
+                                      self.status)
+end
+
+-- A probe of KIND at SPEC, texts, that runs FN.
+local function new(kind, spec, fn)
+  return setmetatable({
+    kind = kind, spec = spec, handler = fn,
+    status = "declared", -- "attached", "detached", "ended"; "waiting": nothing of it is there yet
+    asleep = false,      -- the script has detached it
+    expected = false,    -- it may come to be in files that the target maps later
+    records = {},        -- what was declared for it (uplua.probe.handler)
+    items = {},          -- what was loaded for these: { probe, program, … } of uplua.probe.load
+    leaving = {},        -- … and is to be closed as soon as its calls have returned
+    past = 0,            -- hits of what was closed
+    replaced = 0,        -- how often the handler was
+    version = 1,
+    origin = nil,        -- where the states are: { fd, count, states }
+    number = nil,        -- of its own
+  }, Handle)
+end
+
+-- The handle of a probe that is being declared, of KIND at SPEC, which runs FN.
+function handle.new(kind, spec, fn)
+  local mine = own()
+  if mine.enclosing then
+    mine.enclosing.handler = fn
+    return mine.enclosing
+  end
+  local self = new(kind, spec, fn)
+  mine.list[#mine.list + 1], mine.fresh[#mine.fresh + 1] = self, self
+  return self
+end
+
+-- Calls fn(...), whose probes are one: of KIND at SPEC. Returns that; raises what fn raises.
+function handle.enclose(kind, spec, fn, ...)
+  local mine = own()
+  if mine.enclosing then
+    fn(...)
+    return mine.enclosing
+  end
+  local self = handle.new(kind, spec)
+  mine.enclosing = self
+  local ok, message = pcall(fn, ...)
+  mine.enclosing = nil
+  if not ok then error(message, 0) end
+  return self
+end
+
+-- Those of the run, in the order in which they were declared.
+function handle.all() return { unpack(own().list) } end
+
+-- What was declared is part of a setup that has succeeded …
+function handle.keep()
+  for _, self in ipairs(own().fresh) do
+    if #self.records == 0 and not self.expected then -- its constructor has failed
+      self.status = "ended"
+      remove(own().list, self)
+    elseif self.status == "declared" then
+      self.status = self.asleep and "detached" or "waiting"
+    end
+  end
+  own().fresh = {}
+end
+
+-- … or of one that has not: it is no probe of the run.
+function handle.discard()
+  local mine, dropped = own(), {}
+  for _, self in ipairs(mine.fresh) do
+    dropped[self], self.status = true, "ended"
+  end
+  local list = {}
+  for _, self in ipairs(mine.list) do
+    if not dropped[self] then list[#list + 1] = self end
+  end
+  mine.list, mine.fresh = list, {}
+end
+
+-- The run is over, and all probes are detached: their hits can still be read.
+function handle.finish()
+  local mine = own()
+  mine.ended = true
+  for _, self in ipairs(mine.list) do
+    self.past, self.items, self.leaving, self.status = self.hits, {}, {}, "ended"
+  end
+end
+
+-- For the ledger: { { text, count }, … }
+function handle.lost()
+  local list = {}
+  for _, self in ipairs(own().list) do
+    local name = ("%s %s: "):format(self.kind, self.spec)
+    list[#list + 1] = { name .. "handler replaced: a hit on each CPU may have been seen by both handlers, or by none",
+                        self.replaced }
+    list[#list + 1] = { name .. "calls that were open a second after their handler was replaced or detached: return " ..
+                        "not seen", self.abandoned or 0 }
+  end
+  return list
+end
+
+-- --- for uplua.probe.load and .attach ---
+
+-- The states of new probes are in ORIGIN.
+function methods:bind(origin) self.origin = origin end
+
+-- ITEM of uplua.probe.load is one of its: true if it is to be attached now.
+function methods:take(item)
+  self.items[#self.items + 1] = item
+  if self.asleep then
+    self.status = "detached"
+    return false
+  end
+  return true
+end
+
+-- ITEM could not be attached, or RECORD, of uplua.probe.handler, was declared and will not be.
+function methods:drop(item) remove(self.items, item) end
+function methods:forget(record) remove(self.records, record) end
+
+local function state_of(self) return self.origin.states + self.number end
+
+-- What it has is about to be attached, or is.
+function methods:wake()
+  local state = state_of(self)
+  state.returns, state.settled, state.version = 1, 1, self.version
+  self.status = "attached"
+end
+
+-- --- for scripts ---
+
+local function check(self, what)
+  if getmetatable(self) ~= Handle then
+    error(("%s: this is no probe: write p:%s(), with a colon"):format(what, what), 3)
+  end
+  if own().ended or self.status == "ended" then
+    error(("%s: the run is over, and %s %s is detached; only its hits can be read")
+      :format(what, self.kind, self.spec), 3)
+  end
+end
+
+-- Closes ITEMS for good, and keeps what they have counted.
+local function close(self, items)
+  require "uplua.probe.attach".detach(items)
+  local hits, open = counts_of(items)
+  self.past, self.abandoned = self.past + hits, (self.abandoned or 0) + open
+  require "uplua.probe.load".retire(items)
+end
+
+-- Waits for the calls that ITEMS have open, up to a second, and closes them. What left before goes at once.
+local function leave(self, items)
+  if #self.leaving > 0 then
+    if self.timer then self.timer:cancel() end
+    close(self, self.leaving)
+  end
+  self.leaving = items
+  local function finish()
+    self.leaving, self.timer = {}, nil
+    close(self, items)
+    if self.status == "attached" then state_of(self).settled = 1 end
+  end
+  local _, open = counts_of(items)
+  if open == 0 then return finish() end
+  local last = core.loop.now() + PATIENCE
+  self.timer = loop.every(STEP, function()
+    _, open = counts_of(items)
+    if open > 0 and core.loop.now() < last then return end
+    self.timer:cancel()
+    finish()
+  end)
+end
+
+local function is_paired(items)
+  for _, item in ipairs(items) do
+    if item.paired then return true end
+  end
+  return false
+end
+
+-- Records like those of ITEMS, for the handler FN.
+local function records_for(self, items, fn)
+  local records = {}
+  for i, item in ipairs(items) do
+    local fields = {}
+    for name, value in pairs(item.probe) do fields[name] = value end
+    fields.handler, fields.handle = fn, self
+    records[i] = handler.new(fields)
+  end
+  return records
+end
+
+-- p:detach(): the probe sees no more hits, and costs nothing. All else goes on, and its maps stay. A call of a return
+-- probe that is open is not seen. Returns the probe. Nothing happens if it is detached.
+function methods:detach()
+  check(self, "detach")
+  if self.asleep then return self end
+  self.asleep = true
+  if self.status == "declared" then return self end
+  self.status = "detached"
+  if #self.items == 0 then return self end
+  local state = state_of(self)
+  state.version, state.returns, state.settled = 0, 0, 0
+  if is_paired(self.items) then
+    -- The calls that are open leave what their entries have kept: the next attach begins with programs of its own.
+    self.again, self.items = self.items, {}
+    leave(self, self.again)
+  else
+    require "uplua.probe.attach".detach(self.items)
+  end
+  return self
+end
+
+-- Loads programs for ITEMS with the handler FN, as the next version.
+local function load_again(self, items, fn)
+  local before = self.version
+  self.version = before + 1
+  local ok, list = pcall(require "uplua.probe.load".handlers, records_for(self, items, fn))
+  if not ok then
+    self.version = before
+    error(list, 0)
+  end
+  return list
+end
+
+-- p:attach(): attaches a probe that was detached. Returns it; raises why it cannot be attached. Nothing happens if it
+-- is attached.
+function methods:attach()
+  check(self, "attach")
+  if not self.asleep then return self end
+  if self.status == "declared" then
+    self.asleep = false
+    return self
+  end
+  local attach = require "uplua.probe.attach"
+  if self.again then
+    local list = load_again(self, self.again, self.handler)
+    self.again, self.asleep = nil, false
+    self.items = {}
+    attach.all(list)
+    return self
+  end
+  self.asleep = false
+  if #self.items == 0 then
+    self.status = "waiting"
+    return self
+  end
+  local items = self.items
+  self.items = {}
+  local ok, message = pcall(attach.all, items)
+  if not ok then
+    self.asleep, self.items = true, items
+    error(message, 0)
+  end
+  return self
+end
+
+-- p:replace(handler): HANDLER runs from now on. Only a hit that is inside of the probe at that moment may be seen by
+-- both handlers or by none, one on each CPU at the most. A call whose entry the old handler has kept returns under it;
+-- after a second it is no longer waited for. Returns the probe; raises what is wrong with HANDLER, and the old one
+-- stays.
+function methods:replace(fn)
+  check(self, "replace")
+  if type(fn) ~= "function" then error("replace: the argument is the handler, a function", 2) end
+  if debug.getinfo(fn, "S").what == "C" then
+    error("replace: the handler must be written in Lua: a function of C has no bytecode to compile", 2)
+  end
+  if self.status == "declared" then
+    self.handler = fn
+    for _, record in ipairs(self.records) do rawset(record, "handler", fn) end
+    return self
+  end
+  local old = self.again or self.items
+  if #old == 0 then
+    self.handler = fn
+    return self
+  end
+  local list = load_again(self, old, fn)
+  local items, before = {}, self.items
+  self.items = items
+  if self.asleep then
+    for _, item in ipairs(list) do if item.probe.handle == self then items[#items + 1] = item end end
+    if not self.again then close(self, before) end
+    self.again, self.handler = nil, fn
+    return self
+  end
+  local ok, message = pcall(require "uplua.probe.attach".all, list, true)
+  if not ok then
+    self.items, self.version = before, self.version - 1
+    error(message, 0)
+  end
+  local state = state_of(self)
+  state.settled = 0
+  state.version = self.version
+  self.handler, self.replaced = fn, self.replaced + 1
+  leave(self, before)
+  return self
+end
+
+-- p:sites(): where it stands: a list of { path, module, ["function"], offset, inside } in programs and of { module,
+-- ["function"], inside } in the kernel; of a probe that is no place in code { where = what it is }.
+function methods:sites()
+  if getmetatable(self) ~= Handle then error("sites: this is no probe: write p:sites(), with a colon", 2) end
+  local list = {}
+  for _, record in ipairs(self.records) do
+    if record.sites then
+      for _, site in ipairs((record.sites:list())) do list[#list + 1] = site end
+    elseif record.places then
+      for _, place in ipairs(record.places) do
+        list[#list + 1] = { ["function"] = place["function"], inside = place.inside, where = place.text }
+      end
+    elseif not record.waits then
+      list[#list + 1] = { where = record.where }
+    end
+  end
+  return list
+end
+
+-- probes(): the probes of the run, in the order in which they were declared.
+handle.probes = handle.all
+
+return handle
