@@ -64,7 +64,7 @@ local function report(partial)
   since = now
   for k, n in hits:take():pairs() do
     all = all + n
-    local row = { hits = n, rate = math.floor(n / seconds + 0.5), sum = added and added[k] or nil }
+    local row = { hits = n, rate = math.floor(n / seconds + 0.5), sum = added and added:get(k) or nil }
     if options.key then row.key = k else row.comm, row.pid = k[1], k[2] end
     rows[#rows + 1] = row
   end

@@ -70,6 +70,7 @@ local function get(o, key, level)
   end
   if key == nil then error(("%s is keyed: use %s[key] or :pairs()"):format(called(o), o.name or "it"), level + 1) end
   local why = s.key.encode(s.key_bytes, key)
+  if why and layout.is_too_much(why) then return s.operations.zero(s) end
   if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end
   local total = s.operations.keeping.find(s)
   if total == nil and map.may_be_cut(key) and not s.key.encode(s.key_bytes, key, true) then

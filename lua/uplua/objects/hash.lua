@@ -42,6 +42,7 @@ end
 -- Calls METHOD of the kernel's map for KEY; true if it is there.
 local function try(o, s, method, key, value, level)
   local found, why = s.map:try(method, s.key, s.key_bytes, key, value)
+  if why and layout.is_too_much(why) then return false end
   check(o, "a key", why, level + 1)
   return found
 end

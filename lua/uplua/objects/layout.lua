@@ -87,6 +87,17 @@ local function put_bytes(p, v, size)
   ffi.copy(p + HEADER, bytes, #bytes)
 end
 
+-- What the two above say of data that may be right elsewhere, as a name that the target has chosen.
+local TOO_MUCH = { "^a string with a NUL byte", "is longer than the %d+ bytes of its place$", "of their place$" }
+
+-- True if WHY, of an encoder, says that a map cannot hold such a string or buffer: asked for, it is not there.
+function layout.is_too_much(why)
+  for _, pattern in ipairs(TOO_MUCH) do
+    if why:find(pattern) then return true end
+  end
+  return false
+end
+
 local function stack_id(v)
   if type(v) == "userdata" then return v.id end
   if istype(uint64, v) or istype(int64, v) or type(v) == "number" then return v end

@@ -1,6 +1,7 @@
 -- Key → value in Lua, for a shared object that no handler uses, or not yet: the script may write and read it all the
 -- same. Its list of entries is what the object passes on as `queued` when the kernel's map is made.
 local ffi = require "ffi"
+local buffer = require "uplua.objects.buffer"
 local record = require "uplua.objects.record"
 local text = require "uplua.text"
 
@@ -9,8 +10,8 @@ store.__index = store
 
 local int64, uint64, istype = ffi.typeof("int64_t"), ffi.typeof("uint64_t"), ffi.istype
 
--- A key that is the same for equal keys: a number and the cdata of the same value, tuples and records with equal
--- fields.
+-- A key that is the same for equal keys: a number and the cdata of the same value, a string and a whole buffer of its
+-- bytes, tuples and records with equal fields.
 function store.canonical(key)
   local kind = type(key)
   if istype(int64, key) or istype(uint64, key) then
@@ -18,6 +19,8 @@ function store.canonical(key)
     return math.abs(n) <= 2 ^ 53 and n or "i" .. text.integer(key)
   elseif kind == "string" then
     return "s" .. key
+  elseif buffer.is(key) then
+    return key.size == #key and "s" .. key:bytes() or key
   elseif record.is(key) or (kind == "table" and not getmetatable(key)) then
     local parts = {}
     for name, value in pairs(key) do
