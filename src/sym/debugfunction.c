@@ -64,7 +64,7 @@ int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debug
     Dwarf_Die entry, origin, unit;
     Dwarf_Word convention;
     *result = (struct debugfunction){0};
-    if (!debuginfo_function(debuginfo, address, &result->instance) ||
+    if (!debuginfo_function(debuginfo, address, false, &result->instance) ||
         !dwarf_offdie(debuginfo_dwarf(debuginfo), result->instance, &entry))
         return -ENOENT;
     result->own_convention =

@@ -212,8 +212,7 @@ static void parse_unit(struct debuginfo *debuginfo, struct unit *unit)
     read_lines(debuginfo, unit, &entry);
 }
 
-/* --- the units
- * -------------------------------------------------------------------------------------------------------- */
+/* --- the units --- */
 
 static int read_units(struct debuginfo *debuginfo)
 {
@@ -303,8 +302,7 @@ size_t debuginfo_unread(const struct debuginfo *debuginfo)
     return debuginfo->unread;
 }
 
-/* --- one address
- * ------------------------------------------------------------------------------------------------------ */
+/* --- one address --- */
 
 /* The text of attribute NAME, of ENTRY or of what it is an instance or the definition of. */
 static const char *text_of(Dwarf_Die *entry, unsigned name)
@@ -432,16 +430,23 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct so
 
 /* --- for those who read entries themselves --- */
 
-bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t *entry)
+bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, bool inlined, uint64_t *entry)
 {
-    struct unit *unit = unit_at(debuginfo, address);
+    const struct unit *unit = unit_at(debuginfo, address);
     uint32_t at = unit ? spans_find(&unit->spans, address) : SPANS_NOBODY;
-    while (at != SPANS_NOBODY && unit->nodes[at].inlined)
+    while (at != SPANS_NOBODY && unit->nodes[at].inlined && !inlined)
         at = unit->nodes[at].parent;
     if (at == SPANS_NOBODY)
         return false;
     *entry = unit->nodes[at].entry;
     return true;
+}
+
+struct Dwarf_Lines_s *debuginfo_lines(struct debuginfo *debuginfo, uint64_t address, size_t *count)
+{
+    const struct unit *unit = unit_at(debuginfo, address);
+    *count = unit && unit->lines ? unit->line_count : 0;
+    return unit ? unit->lines : NULL;
 }
 
 struct Dwarf *debuginfo_dwarf(struct debuginfo *debuginfo)

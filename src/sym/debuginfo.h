@@ -50,9 +50,13 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct so
 size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
                            void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest);
 
-/* Where in .debug_info the function stands, itself not inlined, that has code at ELF address ADDRESS: into *ENTRY.
- * False: there is none. */
-bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, uint64_t *entry);
+/*
+ * Where in .debug_info the function stands that has code at ELF address ADDRESS: into *ENTRY. INLINED: the innermost,
+ * else the one that is itself not inlined. False: there is none.
+ */
+bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, bool inlined, uint64_t *entry);
+/* The rows of the line table of the unit that has code at ADDRESS, and how many; NULL: it has none. DEBUGINFO's. */
+struct Dwarf_Lines_s *debuginfo_lines(struct debuginfo *debuginfo, uint64_t address, size_t *count);
 /* libdw's handle (Dwarf *), which DEBUGINFO owns. */
 struct Dwarf *debuginfo_dwarf(struct debuginfo *debuginfo);
 /* The sections of entries, of lists of locations of DWARF 5 and of those before, and of the addresses by number;

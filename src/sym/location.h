@@ -12,7 +12,7 @@
 
 #include "sym/debuginfo.h"
 
-enum { LOCATION_PIECES = 8, LOCATION_LOADS = 2 };
+enum { LOCATION_PIECES = 8, LOCATION_LOADS = 2, LOCATION_TERMS = 32 };
 
 /* A number that is known once the program runs: what BASE has, plus OFFSET; LOADS times the word there is read, and
  * AFTER[i] added. */
@@ -23,12 +23,38 @@ struct location_number {
         LOCATION_REGISTER,       /* REGISTER, by its DWARF number */
         LOCATION_ENTRY_REGISTER, /* what REGISTER had when the function was entered */
         LOCATION_FRAME,          /* the canonical frame address: the stack pointer before the call */
+        LOCATION_COMPUTED,       /* TERM of the location */
     } base;
-    unsigned reg;
+    unsigned reg, term;
     int64_t offset;
     unsigned loads;
     int64_t after[LOCATION_LOADS];
     unsigned bits; /* so many, the lowest, count; 64: all */
+    int type;      /* while it is computed: the bits of its type, negative if signed; 0: an address's */
+};
+
+/* What two numbers make. */
+struct location_term {
+    enum location_operation {
+        LOCATION_ADD,
+        LOCATION_SUBTRACT,
+        LOCATION_MULTIPLY,
+        LOCATION_DIVIDE, /* with signs, towards zero */
+        LOCATION_AND,
+        LOCATION_OR,
+        LOCATION_XOR,
+        LOCATION_SHIFT_LEFT,
+        LOCATION_SHIFT_RIGHT,        /* zeros come in */
+        LOCATION_SHIFT_RIGHT_SIGNED, /* copies of the highest bit do */
+        LOCATION_EQUAL,              /* 1 or 0; the next ones, too: of numbers with signs */
+        LOCATION_UNEQUAL,
+        LOCATION_LESS,
+        LOCATION_LESS_OR_EQUAL,
+        LOCATION_NARROW, /* the BITS lowest of A, negative: with their sign */
+        LOCATION_LOAD,   /* BITS at the address A */
+    } operation;
+    int bits;
+    struct location_number a, b;
 };
 
 /*
@@ -55,6 +81,8 @@ struct location_piece {
 struct location {
     struct location_piece pieces[LOCATION_PIECES];
     size_t count;
+    struct location_term terms[LOCATION_TERMS]; /* each is of earlier ones */
+    size_t term_count;
     bool constant; /* by DW_AT_const_value, for all of its scope */
     bool ranged;   /* by a list; else for all of its scope, but perhaps not for the function's first instructions */
 };
@@ -67,3 +95,10 @@ struct location {
  */
 int location_find(struct debuginfo *debuginfo, uint64_t variable, uint64_t function, uint64_t address, bool at_entry,
                   struct location *result);
+
+/*
+ * The number that the attribute NAME of the entry at ENTRY computes, an expression, while the code of the function that
+ * stands at FUNCTION is at ADDRESS: in *NUMBER, whose terms are RESULT's. 0, or -ENODATA where it is not understood.
+ */
+int location_value(struct debuginfo *debuginfo, uint64_t entry, unsigned name, uint64_t function, uint64_t address,
+                   struct location *result, struct location_number *number);

@@ -41,7 +41,29 @@ static const struct {
     {"the lower half", ".byte 0x75,0,0x0c\n.long 0xffffffff\n.byte 0x1a,0x9f", "=r5+0:32"},
     {"the lower half by type",
      ".byte 0x75,0,0xa8\n.uleb128 wide-unit\n.byte 0xa8\n.uleb128 narrow-unit\n.byte 0x9f,0x93,4", "=r5+0:32/4"},
-    {"a narrower type with a sign", ".byte 0x75,0,0xa8\n.uleb128 byte-unit\n.byte 0x9f",
+    {"a narrower type with a sign", ".byte 0x75,0,0xa8\n.uleb128 byte-unit\n.byte 0x9f", "=(r5+0 narrow -8)"},
+    {"a sum of two registers", ".byte 0x75,1,0x74,2,0x22,0x9f", "=(r5+1 + r4+2)"},
+    {"a difference that is cut as its type is",
+     ".byte 0x75,0,0xa8\n.uleb128 narrow-unit\n.byte 0x74,0,0xa8\n.uleb128 narrow-unit\n.byte 0x1c,0x9f",
+     "=((r5+0:32 - r4+0:32) narrow 32)"},
+    {"a sign that is extended by shifts", ".byte 0x75,0,0x48,0x24,0x48,0x26,0x9f", "=((r5+0 << 24) >>s 24)"},
+    {"a quotient", ".byte 0x75,0,0x33,0x1b,0x9f", "=(r5+0 / 3)"},
+    {"a remainder, which has no sign", ".byte 0x75,0,0x33,0x1d,0x9f",
+     "no: the debug information computes it in a way that is not understood"},
+    {"a comparison the other way round", ".byte 0x75,0,0x33,0x2b,0x9f", "=(3 < r5+0)"},
+    {"a negative", ".byte 0x75,0,0x1f,0x9f", "=(0 - r5+0)"},
+    {"a complement", ".byte 0x75,0,0x20,0x9f", "=(r5+0 ^ -1)"},
+    {"a word of four bytes", ".byte 0x91,8,0x94,4,0x9f", "=(cfa+8 load 32)"},
+    {"a word of three bytes", ".byte 0x91,8,0x94,3,0x9f",
+     "no: the debug information computes it in a way that is not understood"},
+    {"a register by type", ".byte 0xa5,5\n.uleb128 byte-unit\n.byte 0x9f", "=(r5+0 narrow -8)"},
+    {"memory by type", ".byte 0x75,0,0xa6,1\n.uleb128 byte-unit\n.byte 0x9f", "=((r5+0 load 8) narrow -8)"},
+    {"a constant by type", ".byte 0xa4\n.uleb128 byte-unit\n.byte 1,0xfe,0x9f", "=-2"},
+    {"a constant of another size than its type", ".byte 0xa4\n.uleb128 byte-unit\n.byte 2,0xfe,1,0x9f",
+     "no: the debug information computes it in a way that is not understood"},
+    {"a thread's own", ".byte 0x0e,8,0,0,0,0,0,0,0,0xe0",
+     "no: each thread has its own (_Thread_local), which is not found by debug information alone"},
+    {"terms without end", ".byte 0x75,0\n.fill 40,2,0x2212",
      "no: the debug information computes it in a way that is not understood"},
     {"a constant", ".byte 0x37,0x9f", "=7"},
     {"a negative constant", ".byte 0x09,0xff,0x9f", "=-1"},
@@ -57,14 +79,13 @@ static const struct {
     {"what only callers know", ".byte 0xfa\n.long 0",
      "no: the compiler does not pass it: the debug information has it only in the callers"},
     {"what a pointer would lead to", ".byte 0xf2\n.long 0\n.byte 0",
-     "no: the debug information computes it in a way that is not understood"},
+     "no: the compiler has optimised away what it points to, so that there is no address"},
     {"a jump", ".byte 0x2f,0,0", "no: the debug information computes it in a way that is not understood"},
     {"an empty stack", ".byte 0x06", "no: the debug information computes it in a way that is not understood"},
     {"a full stack", ".fill 40,1,0x31", "no: the debug information computes it in a way that is not understood"},
     {"too many pieces", ".rept 9\n.byte 0x54,0x93,1\n.endr",
      "no: the debug information computes it in a way that is not understood"},
-    {"three addresses one behind the other", ".byte 0x91,0,0x06,0x06,0x06",
-     "no: the debug information computes it in a way that is not understood"},
+    {"three addresses one behind the other", ".byte 0x91,0,0x06,0x06,0x06", "[([[cfa+0]+0]+0 load 64)]"},
     {"a cut number", ".byte 0x0e,1,2", "no: its debug information is damaged"},
     {"a number that does not end", ".byte 0x91,0x80", "no: its debug information is damaged"},
     {"bytes beyond the end", ".byte 0x9e,200,1", "no: its debug information is damaged"},
@@ -74,17 +95,38 @@ static const struct {
 };
 enum { EXPRESSIONS = sizeof expressions / sizeof *expressions };
 
-static int describe_number(char *text, size_t size, const struct location_number *number)
+static int describe_number(char *text, size_t size, const struct location *location,
+                           const struct location_number *number);
+
+static void describe_term(char *text, size_t size, const struct location *location, const struct location_term *term)
 {
-    static const char *const bases[] = {"", "file", "r", "entry r", "cfa"};
-    char inner[160], reg[16] = "";
+    static const char *const operations[] = {"+",  "-",   "*",  "/",  "&", "|",  "^",      "<<",
+                                             ">>", ">>s", "==", "!=", "<", "<=", "narrow", "load"};
+    char a[300], b[300];
+    describe_number(a, sizeof a, location, &term->a);
+    describe_number(b, sizeof b, location, &term->b);
+    if (term->operation >= LOCATION_NARROW)
+        snprintf(b, sizeof b, "%d", term->bits);
+    snprintf(text, size, "(%.140s %s %.140s)", a, operations[term->operation], b);
+}
+
+static int describe_number(char *text, size_t size, const struct location *location,
+                           const struct location_number *number)
+{
+    static const char *const bases[] = {"", "file", "r", "entry r", "cfa", ""};
+    char inner[340], reg[320] = "";
     if (number->base == LOCATION_REGISTER || number->base == LOCATION_ENTRY_REGISTER)
         snprintf(reg, sizeof reg, "%u", number->reg);
-    snprintf(inner, sizeof inner, number->base == LOCATION_ZERO ? "%s%s%lld" : "%s%s%+lld", bases[number->base], reg,
-             (long long)number->offset);
+    if (number->base == LOCATION_COMPUTED)
+        describe_term(reg, sizeof reg, location, &location->terms[number->term]);
+    if (number->base == LOCATION_COMPUTED && !number->offset)
+        snprintf(inner, sizeof inner, "%s", reg);
+    else
+        snprintf(inner, sizeof inner, number->base == LOCATION_ZERO ? "%s%s%lld" : "%s%s%+lld", bases[number->base],
+                 reg, (long long)number->offset);
     for (unsigned i = 0; i < number->loads; i++) {
-        char outer[160];
-        snprintf(outer, sizeof outer, "[%.120s]%+lld", inner, (long long)number->after[i]);
+        char outer[340];
+        snprintf(outer, sizeof outer, "[%.300s]%+lld", inner, (long long)number->after[i]);
         snprintf(inner, sizeof inner, "%s", outer);
     }
     return number->bits < 64 ? snprintf(text, size, "%s:%u", inner, number->bits) : snprintf(text, size, "%s", inner);
@@ -96,8 +138,8 @@ static const char *describe(const struct location *location, char text[1024])
     text[0] = '\0';
     for (size_t i = 0; i < location->count; i++) {
         const struct location_piece *piece = &location->pieces[i];
-        char number[200], size[32] = "";
-        describe_number(number, sizeof number, &piece->number);
+        char number[400], size[32] = "";
+        describe_number(number, sizeof number, location, &piece->number);
         if (piece->size)
             snprintf(size, sizeof size, "/%llu", (unsigned long long)piece->size);
         used += (size_t)snprintf(text + used, 1024 - used, "%s", i ? " | " : "");

@@ -1,0 +1,25 @@
+/* The lines of one function's code: at which instructions they begin. */
+#pragma once
+
+#include "sym/debuginfo.h"
+
+/* Where code of a line begins. */
+struct debugline {
+    uint64_t address;
+    unsigned line;
+    bool statement;    /* it is the beginning of a statement, where a debugger would stop */
+    uint64_t function; /* where in .debug_info its innermost function stands, inlined or not; 0: not known */
+};
+
+/*
+ * Calls VISIT for each row of the line table, by ascending address, in the function that has code at ADDRESS, until it
+ * returns non-zero, which is then returned.
+ */
+int debuglines_visit(struct debuginfo *debuginfo, uint64_t address,
+                     int (*visit)(const struct debugline *line, void *context), void *context);
+
+/*
+ * Where the function's prologue ends that begins at ADDRESS: where the line table says so, or where its second row
+ * begins. ADDRESS itself where nothing tells.
+ */
+uint64_t debuglines_prologue_end(struct debuginfo *debuginfo, uint64_t address);
