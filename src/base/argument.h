@@ -6,7 +6,48 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+/* Steps of a computation on a stack of numbers of 64 bits. */
+enum { ARGUMENT_STEPS = 48 };
+
+struct argument_step {
+    enum argument_operation {
+        ARGUMENT_NUMBER,     /* puts NUMBER onto the stack */
+        ARGUMENT_WORD,       /* puts the context's word at NUMBER there */
+        ARGUMENT_ADD_NUMBER, /* to the top */
+        ARGUMENT_LOAD,       /* the top, an address, becomes the NUMBER of bits there, negative: with their sign */
+        /* The top, where the function will return to less where the probe stands, becomes what that one of NUMBER
+         * CALLERS has passed whose DISTANCE it is; nil: none's. */
+        ARGUMENT_PASSED,
+        ARGUMENT_NARROW, /* so many of the top's bits count, the same */
+        /* The two on top become one: */
+        ARGUMENT_ADD,
+        ARGUMENT_SUBTRACT,
+        ARGUMENT_MULTIPLY,
+        ARGUMENT_DIVIDE, /* with signs, towards zero; by 0: 0 */
+        ARGUMENT_AND,
+        ARGUMENT_OR,
+        ARGUMENT_XOR,
+        ARGUMENT_SHIFT_LEFT,
+        ARGUMENT_SHIFT_RIGHT,
+        ARGUMENT_SHIFT_RIGHT_SIGNED,
+        ARGUMENT_EQUAL, /* 1 or 0, as the next three, of numbers with signs */
+        ARGUMENT_UNEQUAL,
+        ARGUMENT_LESS,
+        ARGUMENT_LESS_OR_EQUAL,
+    } operation;
+    int64_t number;
+    const struct argument_caller *callers;
+};
+
+/* One place that calls a function: what it has passed is what STEPS leave. */
+struct argument_caller {
+    int64_t distance;
+    const struct argument_step *steps;
+    size_t step_count;
+};
 
 struct argument {
     const char *name; /* "prev_pid"; NULL: it has a number only */
@@ -20,6 +61,7 @@ struct argument {
         ARGUMENT_DATA_LOC,
         ARGUMENT_REL_LOC,  /* __rel_loc: the same, counted from behind the word */
         ARGUMENT_CONSTANT, /* it is NUMBER */
+        ARGUMENT_COMPUTED, /* what STEPS leave or, IN_MEMORY, what lies at the address that they leave */
         ARGUMENT_NOWHERE,  /* it cannot be read; TYPE says why: "the kernel keeps it for itself" */
     } place;
     int64_t offset;
@@ -30,16 +72,21 @@ struct argument {
     int index_bits; /* so many of it count, negative if signed */
     unsigned shift;
     uint64_t number;
+    const struct argument_step *steps;
+    size_t step_count;
+    bool in_memory;
     enum argument_kind {
         ARGUMENT_INTEGER,
         ARGUMENT_BOOLEAN,
         ARGUMENT_POINTER, /* an address, of BITS bits: a pointer where TYPE is known, else a number */
         /* SIZE bytes, which end where the text does or with a NUL; of DATA_LOC: what a handler takes of it at most */
         ARGUMENT_STRING,
-        ARGUMENT_ARRAY, /* of SIZE integers */
+        ARGUMENT_ARRAY,  /* of SIZE integers */
+        ARGUMENT_OBJECT, /* a struct or an array in the process's memory */
     } kind;
     int bits; /* of an integer, or of an array's: 8, 16, 32, 64, negative if signed */
-    uint32_t size;
+    uint32_t
+        size; /* of an OBJECT: its bytes; 0: an array of a length that only the program knows, TYPE's of elements */
     /* as the probe declares it: "struct task_struct *"; for messages, and to find what a pointer leads to */
     const char *type;
     uint32_t btf;   /* the same as an id of the kernel's BTF, 0: not there */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lua/core.h"
+#include "probe/args/locals.h"
 #include "probe/args/parameters.h"
 #include "probe/probe.h"
 #include "sys/btf.h"
@@ -96,6 +97,7 @@ struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
     struct compile_options options = {
         .find_arguments = parameters_find,
         .stand_at_entry = slide_back,
+        .find_variable = locals_find,
         .source_line = host_source_line,
         .context = host,
     };

@@ -10,6 +10,7 @@
 #include "lua/claims.h"
 #include "lua/core.h"
 #include "lua/target.h"
+#include "probe/args/locals.h"
 #include "probe/args/parameters.h"
 #include "probe/target/late_modules.h"
 #include "sym/demangle.h"
@@ -211,7 +212,11 @@ static int sites_summary(lua_State *L)
 static void push_argument(lua_State *L, const struct argument *argument)
 {
     static const char *const kinds[] = {
-        [ARGUMENT_INTEGER] = "integer", [ARGUMENT_BOOLEAN] = "boolean", [ARGUMENT_POINTER] = "pointer"};
+        [ARGUMENT_INTEGER] = "integer",
+        [ARGUMENT_BOOLEAN] = "boolean",
+        [ARGUMENT_POINTER] = "pointer",
+        [ARGUMENT_OBJECT] = "object",
+    };
     lua_createtable(L, 0, 5); /* argument */
     core_set_string(L, "name", argument->name);
     core_set_string(L, "kind", kinds[argument->kind]);
@@ -235,6 +240,17 @@ static int sites_result(lua_State *L)
     return 1;
 }
 
+/* Pushes LIST as a table of what push_argument pushes. */
+static int push_arguments(lua_State *L, const struct argument *list, size_t count)
+{
+    lua_createtable(L, (int)count, 0); /* list */
+    for (size_t i = 0; i < count; i++) {
+        push_argument(L, &list[i]); /* list argument */
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 1;
+}
+
 /*
  * sites:parameters([at_return]) → { { name (or nil), kind = "integer" | "boolean" | "pointer", place = "nowhere" (or
  * nil), bits, type }, … }: the functions' e.args, in their order; nil and the reason where they are not known
@@ -249,12 +265,22 @@ static int sites_parameters(lua_State *L)
     self->arena.context = L;
     if (parameters_find(&self->sites, lua_toboolean(L, 2), &self->arena, &arguments, &count, &err))
         return core_absent(L, &err);
-    lua_createtable(L, (int)count, 0); /* list */
-    for (size_t i = 0; i < count; i++) {
-        push_argument(L, &arguments[i]); /* list argument */
-        lua_rawseti(L, -2, (int)i + 1);
-    }
-    return 1;
+    return push_arguments(L, arguments, count);
+}
+
+/* sites:variables() → e.vars of a handler there, the innermost scopes' first, in the same form; one may be an "object"
+ */
+static int sites_variables(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    const struct argument *variables = NULL;
+    struct error err = {0};
+    size_t count = 0;
+    self->arena.exhausted = core_no_memory;
+    self->arena.context = L;
+    if (locals_find(&self->sites, NULL, &self->arena, &variables, &count, &err))
+        return core_absent(L, &err);
+    return push_arguments(L, variables, count);
 }
 
 static int sites_gc(lua_State *L)
@@ -268,8 +294,10 @@ static int sites_gc(lua_State *L)
 void sites_open_lua(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"list", sites_list},     {"summary", sites_summary}, {"files", sites_files}, {"parameters", sites_parameters},
-        {"result", sites_result}, {"claim", sites_claim},     {NULL, NULL},
+        {"list", sites_list},           {"summary", sites_summary},
+        {"files", sites_files},         {"parameters", sites_parameters},
+        {"variables", sites_variables}, {"result", sites_result},
+        {"claim", sites_claim},         {NULL, NULL},
     };
     core_new_class(L, SITES, methods, sites_gc);
 }

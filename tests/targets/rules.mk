@@ -7,12 +7,16 @@ TCMALLOC   := $(call allocator_file,tcmalloc_minimal.so.4)
 MIMALLOC   := $(call allocator_file,mimalloc.so.2)
 ALLOCATORS := $(if $(JEMALLOC),jemalloc) $(if $(TCMALLOC),tcmalloc) $(if $(MIMALLOC),mimalloc)
 
-TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses,$(TARGETS)) $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+# variables.c by both compilers, and at fixed addresses for gdb.
+VARIABLES := $(foreach compiler,gcc clang,$(foreach level,0 1 2 3,$(OUT)/targets/variables-$(compiler)-O$(level))) $(addprefix $(OUT)/targets/variables-fixed-,O0 O2)
+
+TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables,$(TARGETS)) $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
            $(addprefix $(OUT)/targets/,cxx_exceptions-static cxx_exceptions-static-stripped cxx_exceptions-static-pie-stripped sites-static-stripped) $(OUT)/targets/pads $(OUT)/targets/pads-clang \
            $(addprefix $(OUT)/targets/,cxx_parameters-gcc-O0 cxx_parameters-gcc-O2 cxx_parameters-clang-O0 cxx_parameters-clang-O2 optimised_parameters-gcc optimised_parameters-gcc-4 optimised_parameters-clang optimised_parameters-clang-4) \
+           $(VARIABLES) \
            $(OUT)/targets/typed-clang $(OUT)/targets/typed-split $(OUT)/targets/typed-plain \
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
@@ -137,6 +141,18 @@ $(OUT)/targets/cxx_exceptions-static $(OUT)/targets/cxx_exceptions-static-pie: $
 $(OUT)/targets/pads-clang: tests/targets/pads.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CLANG) --driver-mode=g++ $(patsubst -std=%,,$(CHAIN_FLAGS)) -o $@ $<
+
+$(addprefix $(OUT)/targets/variables-gcc-,O0 O1 O2 O3): $(OUT)/targets/variables-gcc-%: tests/targets/variables.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -$* -g -w -fpie -pie -o $@ $<
+
+$(addprefix $(OUT)/targets/variables-fixed-,O0 O2): $(OUT)/targets/variables-fixed-%: tests/targets/variables.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -$* -g -w -no-pie -o $@ $<
+
+$(addprefix $(OUT)/targets/variables-clang-,O0 O1 O2 O3): $(OUT)/targets/variables-clang-%: tests/targets/variables.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CLANG) -std=gnu11 -$* -g -w -fpie -pie -o $@ $<
 
 $(OUT)/targets/typed-clang: tests/targets/typed.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)

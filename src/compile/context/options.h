@@ -42,6 +42,9 @@ struct compile_options {
                           const struct argument **arguments, size_t *count, struct error *err);
     /* Has probes at SITES stand at their functions' first instructions: slide_back of probe/probe.h. */
     int (*stand_at_entry)(struct sites *sites, struct error *err);
+    /* Looks for the variable NAME of the program where SITES are, e.vars: locals_find of probe/args/locals.h. */
+    int (*find_variable)(const struct sites *sites, const char *name, struct arena *arena,
+                         const struct argument **arguments, size_t *count, struct error *err);
 };
 
 /* A counter of the object's `uplua_ledger` array, in its order. */

@@ -92,6 +92,7 @@ struct provider {
     unsigned words;              /* of e.arg0 … that lie in the context … */
     int (*argument)(unsigned n); /* … byte offset there of e.argN; -1: it is not there on this CPU */
     const char *arguments;       /* what a message calls those of the handler: "field"; NULL: the kind has no e.args */
+    bool variables;              /* it stands at an instruction of a program, whose variables are e.vars */
     bool numbered;               /* e.argN is the handler's argument N, and e.nargs their number */
     struct operand (*result)(struct lower *lower); /* e.ret; NULL: there is none */
     struct operand (*ip)(struct lower *lower);     /* e.ip; the same */

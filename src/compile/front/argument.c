@@ -15,7 +15,10 @@
 static const struct ctype *ctype_of_argument(struct build *build, const struct argument *argument)
 {
     const char *name = argument->type;
-    int handle = argument->btf ? kernel_ctype_of(argument->btf) : argument->debug ? debug_ctype_of(argument->debug) : 0;
+    int handle = argument->btf                       ? kernel_ctype_of(argument->btf)
+                 : argument->kind == ARGUMENT_OBJECT ? debug_ctype_to(argument->debug)
+                 : argument->debug                   ? debug_ctype_of(argument->debug)
+                                                     : 0;
     if (handle)
         return ctype_of(build->compiler, handle);
     if (argument->kind == ARGUMENT_ARRAY)
@@ -27,6 +30,9 @@ static const struct ctype *ctype_of_argument(struct build *build, const struct a
 static struct type type_of(struct build *build, const struct argument *argument)
 {
     struct type type = {0};
+    bool loads = argument->in_memory && argument->kind != ARGUMENT_OBJECT;
+    for (size_t i = 0; i < argument->step_count; i++)
+        loads |= argument->steps[i].operation == ARGUMENT_LOAD || argument->steps[i].operation == ARGUMENT_PASSED;
     switch (argument->kind) {
     case ARGUMENT_INTEGER:
         type = type_of_bits(argument->bits);
@@ -44,13 +50,16 @@ static struct type type_of(struct build *build, const struct argument *argument)
                              .ctype = ctype_of_argument(build, argument),
                              .kernel = argument->kernel};
         break;
+    case ARGUMENT_OBJECT:
+        type = (struct type){.kind = TYPE_POINTER, .optional = loads, .ctype = ctype_of_argument(build, argument)};
+        break;
     case ARGUMENT_ARRAY: /* lies in the context, which is the kernel's */
         type = (struct type){.kind = TYPE_POINTER, .ctype = ctype_of_argument(build, argument), .kernel = true};
         break;
     }
     if (type.kind == TYPE_POINTER && !type.ctype)
         type = type_of_bits(64);
-    if (argument->place == ARGUMENT_MEMORY)
+    if (argument->place == ARGUMENT_MEMORY || loads)
         type.optional = true;
     return type;
 }
@@ -78,6 +87,9 @@ void argument_prepare(struct build *build)
     struct function *function = build->function;
     function->arguments = ir_append(function, NULL, IR_ARGUMENTS, NULL, NULL, 0);
     function->arguments->type.kind = TYPE_STATIC;
+    function->variables = ir_append(function, NULL, IR_ARGUMENTS, NULL, NULL, 0);
+    function->variables->type.kind = TYPE_STATIC;
+    function->variables->number = 1;
     list_arguments(function);
 }
 
@@ -160,4 +172,41 @@ struct value *argument_index(struct build *build, const char *name)
         if (handler->arguments[i].name && !strcmp(handler->arguments[i].name, name))
             return argument_value(build, &build->function->given[i]);
     fail_unknown(build, name);
+}
+
+/* --- e.vars --- */
+
+/* The variable NAME as a field of the event, always the same one. */
+static const struct event_field *find_variable(struct build *build, const char *name)
+{
+    struct function *function = build->function;
+    struct error err = {0};
+    const struct argument *found;
+    size_t count;
+    for (size_t i = 0; i < function->variable_count; i++)
+        if (!strcmp(function->variable[i]->name, name))
+            return function->variable[i];
+    if (!function->handler->sites)
+        build_fail(build, "where this handler's probe stands is not known, so that it has no e.vars");
+    if (function->options->find_variable(function->handler->sites, name, build->arena, &found, &count, &err) || !count)
+        build_fail(build, "%s", err.text);
+    struct event_field *field = arena_allocate(build->arena, sizeof *field);
+    *field = (struct event_field){.name = found->name, .source = EVENT_GIVEN, .argument = found};
+    function->variable =
+        arena_grow(build->arena, function->variable, function->variable_count, sizeof *function->variable);
+    return function->variable[function->variable_count++] = field;
+}
+
+/* A struct or an array is what a pointer to it has as [0], so that the same holds for it as for fields. */
+struct value *argument_variable(struct build *build, const char *name)
+{
+    if (!name)
+        build_fail(build, "e.vars has names that are known when the handler is compiled: e.vars.NAME");
+    const struct event_field *field = find_variable(build, name);
+    struct value *value = argument_value(build, field);
+    if (field->argument->kind != ARGUMENT_OBJECT || !field->argument->size || value->type.kind != TYPE_POINTER)
+        return value;
+    struct value *object = build_value(build, IR_GET_FIELD, &value, 1);
+    object->number = 0;
+    return object;
 }

@@ -95,6 +95,17 @@ static struct value *parent(struct build *build, struct value *event)
     return value;
 }
 
+/* e.vars */
+static struct value *variables_of(struct build *build)
+{
+    const struct handler *handler = build->function->handler;
+    if (!handler->provider->variables)
+        build_fail(build, "e.vars are the variables where a uprobe stands: %s handlers have none%s",
+                   handler->provider->name,
+                   handler->provider->pairing ? ", since the function's frame is gone when it returns" : "");
+    return build->function->variables;
+}
+
 static struct value *index_event(struct build *build, struct value *event, const char *name)
 {
     const struct provider *provider = build->function->handler->provider;
@@ -104,6 +115,8 @@ static struct value *index_event(struct build *build, struct value *event, const
         return method(build, event, name);
     if (provider->arguments && !strcmp(name, "args"))
         return build->function->arguments;
+    if (!strcmp(name, "vars"))
+        return variables_of(build);
     const struct event_field *numbered = provider->numbered ? argument_numbered(build, name) : NULL;
     if (numbered)
         return argument_value(build, numbered);
@@ -209,6 +222,8 @@ struct value *build_index(struct build *build, struct value *base, struct value 
         return argument_index(build, field_name(key));
     if (base->op == IR_REGISTERS)
         return registers_index(build, field_name(key));
+    if (base == build->function->variables)
+        return argument_variable(build, field_name(key));
     if (is_object(base))
         return index_object(build, base, key, name);
     if (base->op == IR_CELL) {
@@ -260,7 +275,8 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
         set->object = (unsigned)base->constant.handle;
         return;
     }
-    if (base == build->function->event || base == build->function->arguments || base->op == IR_REGISTERS)
+    if (base == build->function->event || base == build->function->arguments || base == build->function->variables ||
+        base->op == IR_REGISTERS)
         build_fail(build, "the event's fields cannot be assigned to; use a local");
     if (base == ir_nil(build->function))
         fail_nil(build, name);

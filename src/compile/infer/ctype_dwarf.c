@@ -36,6 +36,11 @@ int debug_ctype_of(uint32_t number)
     return handle_of(number, 0);
 }
 
+int debug_ctype_to(uint32_t number)
+{
+    return handle_of(number, 1);
+}
+
 static int parse(void *context, const char *declaration, struct error *err)
 {
     (void)context;

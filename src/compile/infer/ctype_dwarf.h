@@ -11,3 +11,5 @@ extern const struct ctype_source debug_ctypes;
 
 /* The handle of the type NUMBER of sym/debugtypes.h; 0 where it has none. */
 int debug_ctype_of(uint32_t number);
+/* The same of a pointer to it. */
+int debug_ctype_to(uint32_t number);

@@ -79,9 +79,11 @@ struct function {
     const struct compile_options *options;
     struct block *entry, *last;
     unsigned block_count, value_count;
-    struct value *event, *arguments;
-    struct event_field *given; /* the handler's arguments, as fields of its event */
-    struct value **constants;  /* one value per distinct constant */
+    struct value *event, *arguments, *variables;
+    struct event_field *given;     /* the handler's arguments, as fields of its event */
+    struct event_field **variable; /* the same of e.vars, those that it has asked for */
+    size_t variable_count;
+    struct value **constants; /* one value per distinct constant */
     size_t constant_count;
     size_t handler_number; /* in the setup */
 };

@@ -1,7 +1,7 @@
 /* The operations of the IR: OP(NAME, "its name in a listing"), a macro of whoever includes this. */
 OP(CONSTANT, "constant")   /* .constant */
 OP(EVENT, "event")         /* the handler's parameter */
-OP(ARGUMENTS, "arguments") /* e.args */
+OP(ARGUMENTS, "arguments") /* e.args; where NUMBER is not 0, e.vars */
 OP(REGISTERS, "registers") /* e.regs */
 OP(CELL, "cell")           /* args: key; .object: an aggregation's element, such as n[key] */
 OP(METHOD, "method")       /* args: receiver; .name: bound, as in receiver:name() */

@@ -105,6 +105,8 @@ void argument_lower(struct lower *lower, struct value *value)
         place->value = as_number(lower, context_address(lower, argument->offset));
     } else if (argument->place == ARGUMENT_MEMORY) {
         read_memory(lower, value);
+    } else if (argument->place == ARGUMENT_COMPUTED) {
+        read_computed(lower, value);
     } else {
         place->value = argument_word(lower, argument);
         if (value->type.kind == TYPE_POINTER)

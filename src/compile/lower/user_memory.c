@@ -112,6 +112,167 @@ void read_address(struct lower *lower, struct value *value)
     read_at(lower, value, lower_number(lower, value->args[0]), (int)value->number, kernel);
 }
 
+/* --- computed --- */
+
+/* 1 where NUMBER's highest bit is set, else 0. */
+static struct operand sign_of(struct program *program, struct operand number)
+{
+    return machine_alu(program, BPF_RSH, number, operand_immediate(63));
+}
+
+/* 1 where A is less than B, both with signs, else 0: the difference has the sign unless it overflows. */
+static struct operand is_less(struct program *program, struct operand a, struct operand b)
+{
+    struct operand difference = machine_alu(program, BPF_SUB, a, b);
+    struct operand overflows = machine_alu(program, BPF_AND, machine_alu(program, BPF_XOR, a, b),
+                                           machine_alu(program, BPF_XOR, difference, a));
+    return sign_of(program, machine_alu(program, BPF_XOR, difference, overflows));
+}
+
+static struct operand is_unequal(struct program *program, struct operand a, struct operand b)
+{
+    struct operand difference = machine_alu(program, BPF_XOR, a, b);
+    struct operand negative = machine_alu(program, BPF_SUB, operand_immediate(0), difference);
+    return sign_of(program, machine_alu(program, BPF_OR, difference, negative));
+}
+
+/* NUMBER, or its negative where SIGN is -1 and not 0. */
+static struct operand with_sign(struct program *program, struct operand number, struct operand sign)
+{
+    return machine_alu(program, BPF_SUB, machine_alu(program, BPF_XOR, number, sign), sign);
+}
+
+/* BPF divides numbers without signs. */
+static struct operand divide(struct program *program, struct operand a, struct operand b)
+{
+    struct operand sign_a = machine_alu(program, BPF_ARSH, a, operand_immediate(63));
+    struct operand sign_b = machine_alu(program, BPF_ARSH, b, operand_immediate(63));
+    struct operand quotient =
+        machine_alu(program, BPF_DIV, with_sign(program, a, sign_a), with_sign(program, b, sign_b));
+    return with_sign(program, quotient, machine_alu(program, BPF_XOR, sign_a, sign_b));
+}
+
+static struct operand combine(struct program *program, enum argument_operation operation, struct operand a,
+                              struct operand b)
+{
+    static const uint8_t codes[] = {
+        [ARGUMENT_ADD] = BPF_ADD,        [ARGUMENT_SUBTRACT] = BPF_SUB,    [ARGUMENT_MULTIPLY] = BPF_MUL,
+        [ARGUMENT_AND] = BPF_AND,        [ARGUMENT_OR] = BPF_OR,           [ARGUMENT_XOR] = BPF_XOR,
+        [ARGUMENT_SHIFT_LEFT] = BPF_LSH, [ARGUMENT_SHIFT_RIGHT] = BPF_RSH, [ARGUMENT_SHIFT_RIGHT_SIGNED] = BPF_ARSH,
+    };
+    switch (operation) {
+    case ARGUMENT_DIVIDE:
+        return divide(program, a, b);
+    case ARGUMENT_EQUAL:
+        return machine_alu(program, BPF_XOR, is_unequal(program, a, b), operand_immediate(1));
+    case ARGUMENT_UNEQUAL:
+        return is_unequal(program, a, b);
+    case ARGUMENT_LESS:
+        return is_less(program, a, b);
+    case ARGUMENT_LESS_OR_EQUAL:
+        return machine_alu(program, BPF_XOR, is_less(program, b, a), operand_immediate(1));
+    default:
+        return machine_alu(program, codes[operation], a, b);
+    }
+}
+
+/* The lowest bits of NUMBER, as many as BITS says, negative: with their sign. */
+static struct operand narrow(struct program *program, struct operand number, int64_t bits)
+{
+    int64_t unused = 64 - (bits < 0 ? -bits : bits);
+    if (!unused)
+        return number;
+    number = machine_alu(program, BPF_LSH, number, operand_immediate(unused));
+    return machine_alu(program, bits < 0 ? BPF_ARSH : BPF_RSH, number, operand_immediate(unused));
+}
+
+static struct operand compute(struct lower *lower, const struct argument_step *steps, size_t count,
+                              struct machine_block *failed);
+
+/* What that one of COUNT CALLERS has passed whose distance DISTANCE is. Goes to FAILED where it is another one's. */
+static struct operand passed(struct lower *lower, const struct argument_caller *callers, size_t count,
+                             struct operand distance, struct machine_block *failed)
+{
+    struct program *program = lower->program;
+    struct machine_block *join = machine_block(program);
+    struct machine_block **from = arena_allocate(program->arena, count * sizeof(struct machine_block *));
+    struct operand *numbers = arena_allocate(program->arena, count * sizeof *numbers);
+    for (size_t i = 0; i < count; i++) {
+        struct machine_block *next = machine_block(program);
+        lower_continue_if(lower, BPF_JEQ, distance, operand_immediate(callers[i].distance), next);
+        numbers[i] = compute(lower, callers[i].steps, callers[i].step_count, failed);
+        from[i] = program->block;
+        machine_jump(program, join);
+        machine_place(program, next);
+    }
+    machine_jump(program,
+                 lower_loss(lower, lower_ledger(lower, "called from where it is not said what is passed"), failed, 0));
+    machine_place(program, join);
+    struct machine_instruction *phi = machine_phi(program, join);
+    for (size_t i = 0; i < phi->arg_count; i++)
+        for (size_t n = 0; n < count; n++)
+            if (join->predecessors[i] == from[n])
+                phi->args[i] = numbers[n];
+    return operand_register(phi->result);
+}
+
+/* What COUNT STEPS leave. Goes to FAILED where they read what is unreadable. */
+static struct operand compute(struct lower *lower, const struct argument_step *steps, size_t count,
+                              struct machine_block *failed)
+{
+    struct program *program = lower->program;
+    struct operand stack[ARGUMENT_STEPS + 1];
+    size_t depth = 0;
+    for (const struct argument_step *step = steps; step < steps + count; step++) {
+        struct operand *top = depth ? &stack[depth - 1] : stack;
+        switch (step->operation) {
+        case ARGUMENT_NUMBER:
+            stack[depth++] = machine_copy(program, operand_immediate(step->number));
+            break;
+        case ARGUMENT_WORD:
+            stack[depth++] = machine_load(program, BPF_DW, lower->context, step->number);
+            break;
+        case ARGUMENT_ADD_NUMBER:
+            *top = machine_alu(program, BPF_ADD, *top, operand_immediate(step->number));
+            break;
+        case ARGUMENT_LOAD:
+            *top = read_number(lower, &(struct access){.bits = (int)step->number}, *top, false, failed);
+            break;
+        case ARGUMENT_PASSED:
+            *top = passed(lower, step->callers, (size_t)step->number, *top, failed);
+            break;
+        case ARGUMENT_NARROW:
+            *top = narrow(program, *top, step->number);
+            break;
+        default:
+            depth--;
+            stack[depth - 1] = combine(program, step->operation, stack[depth - 1], stack[depth]);
+        }
+    }
+    return stack[0];
+}
+
+void read_computed(struct lower *lower, struct value *value)
+{
+    const struct argument *argument = value->event->argument;
+    struct program *program = lower->program;
+    struct ways ways = {.join = machine_block(program)};
+    struct operand number = compute(lower, argument->steps, argument->step_count, ways.join);
+    if (argument->in_memory && argument->kind != ARGUMENT_OBJECT)
+        number = read_number(lower, &(struct access){.bits = argument->kind == ARGUMENT_BOOLEAN ? 8 : argument->bits},
+                             number, false, ways.join);
+    if (argument->kind == ARGUMENT_BOOLEAN)
+        number = is_unequal(program, narrow(program, number, 8), operand_immediate(0));
+    else if (argument->kind == ARGUMENT_INTEGER)
+        number = narrow(program, number, argument->bits);
+    if (value->type.optional) {
+        arrive(lower, &ways, number);
+        settle(lower, value, &ways);
+    } else {
+        lower_place(lower, value)->value = number;
+    }
+}
+
 /* --- through pointers --- */
 
 static bool leads_into_kernel(const struct value *value)

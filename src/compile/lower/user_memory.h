@@ -19,5 +19,7 @@ void read_at(struct lower *lower, struct value *value, struct operand address, i
 struct operand read_loaded(struct lower *lower, const struct access *access, struct operand base, int64_t offset);
 /* up.read_u32(address) and its kin. */
 void read_address(struct lower *lower, struct value *value);
+/* VALUE is what the steps of its argument leave, nil where they read memory that is unreadable. */
+void read_computed(struct lower *lower, struct value *value);
 /* p.field, p[i]: VALUE has an access. */
 void read_access(struct lower *lower, struct value *value);

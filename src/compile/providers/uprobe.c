@@ -33,6 +33,7 @@ const struct provider provider_uprobe = {
     .name = "uprobe",
     BY_UPROBE,
     .fields = FIELDS,
+    .variables = true,
     .at_return = &provider_uretprobe,
     .returning = "function",
 };

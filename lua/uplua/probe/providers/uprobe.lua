@@ -150,16 +150,31 @@ local function declare_functions(provider, spec, given, handler)
   return mine
 end
 
+-- The variables where SITES are, one place inside of a function, as entries have arguments; nil: none are known.
+local function list_variables(sites)
+  local list = {}
+  for i, variable in ipairs(sites:variables() or {}) do
+    local there = variable.place ~= "nowhere"
+    list[i] = { name = variable.name, type = there and variable.type or "?",
+      source = there and "e.vars." .. variable.name or variable.type }
+  end
+  return #list > 0 and list or nil
+end
+
 -- BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is left out.
-local function list_functions(rest, _, wrong)
+-- DETAILS: one place inside of a function with its variables.
+local function list_functions(rest, details, wrong)
   if rest == "" then wrong("--list uprobe needs functions, as in --list 'uprobe:libc:mal*'") end
-  local sites, skipped = core.probe.resolve(rest, "exact"):list()
+  local resolved = core.probe.resolve(rest, "exact")
+  local sites, skipped = resolved:list()
   local entries = {}
   for _, site in ipairs(sites) do
     entries[#entries + 1] = {
       probe = ("uprobe:%s:%s"):format(site.module, site.name), offset = site.offset, at = site.inside + site.slid,
       why = site.why,
     }
+    local inside = details and #sites == 1 and site.inside > 0
+    if inside then entries[1].arguments = list_variables(resolved) end
   end
   for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
   return entries
