@@ -8,6 +8,7 @@
 # make fuzz-compiler N=10000 SEED=1   random handlers in the kernel, the reference interpreter and LuaJIT
 # make test-debugger compares a thousand stacks of seven programs of Debian's with gdb's; installs what it needs
 # make test-arguments compares arguments by name with gdb's, in zlib, lua5.4, sqlite3 and leveldb by two compilers; fetches their sources
+# make test-vars  compares variables with gdb's at many instructions of zlib, bzip2, lua5.4, sqlite3 and leveldb, the same way
 # make test-neighbours   runs scripts and the tools that people use for the same on one run of a program; installs these
 # make test-browser  opens flame graphs in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, and BPF objects, under libFuzzer
@@ -276,6 +277,13 @@ test-arguments:
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install arguments
 	@$(MAKE) --no-print-directory uplua
 	@tests/debugger/arguments/run
+
+# Compares e.vars with what gdb prints, the same way.
+.PHONY: test-vars
+test-vars:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install arguments
+	@$(MAKE) --no-print-directory uplua
+	@tests/debugger/variables/run
 
 # Scripts beside strace, perf and bpftrace, which it installs: no part of `make test`.
 .PHONY: test-neighbours

@@ -16,7 +16,7 @@ for line in open(uplua_file):
     if words[1] == "refused":
         refused[key_of(words)] = words[3]
     else:
-        ours.setdefault(key_of(words), {})[words[1]] = int(words[3]) & (1 << 64) - 1
+        ours.setdefault(key_of(words), {})[words[1]] = None if words[3] == "nil" else int(words[3]) & (1 << 64) - 1
 printed, other, optimised = {}, set(), set()
 for line in open(gdb_file):
     words = line.split()
@@ -41,8 +41,10 @@ equal, different, reasons, more = 0, [], Counter(), 0
 for key, values in printed.items():
     if key not in ours:
         reasons[refused.get(key) or refused.get((key[0], "*")) or "not printed, without a reason"] += 1
-    elif all(ours[key].get(call) == value for call, value in values.items()):
+    elif all((ours[key][call] or 0) == value for call, value in values.items() if call in ours[key]) and values.keys() <= ours[key].keys():
         equal += 1
+    elif values.keys() <= ours[key].keys() and all(ours[key][call] in (None, value) for call, value in values.items()):
+        reasons["nil, which the ledger counts"] += 1
     else:
         different.append((key, values, ours[key]))
 more = sum(1 for key in ours if key in optimised and key not in printed)
