@@ -61,8 +61,8 @@ struct argument {
         ARGUMENT_DATA_LOC,
         ARGUMENT_REL_LOC,  /* __rel_loc: the same, counted from behind the word */
         ARGUMENT_CONSTANT, /* it is NUMBER */
-        ARGUMENT_COMPUTED, /* what STEPS leave or, IN_MEMORY, what lies at the address that they leave */
         ARGUMENT_NOWHERE,  /* it cannot be read; TYPE says why: "the kernel keeps it for itself" */
+        ARGUMENT_COMPUTED, /* what STEPS leave or, IN_MEMORY, what lies at the address that they leave */
     } place;
     int64_t offset;
     uint32_t base;

@@ -25,7 +25,8 @@ local EXPECTED = {
     { "i8", function(i) return int8(-i) end }, { "u16", function(i) return 65536 - i end },
     { "i64", function(i) return big(-8589934592 * i) end }, { "u64", u64 },
     { "odd", function(i) return i % 2 == 1 end }, { "color", function(i) return i % 3 == 0 and -2 or 5 end },
-    { "text", text, "up.str(%s)" }, { "request.path", text, "up.str(%s)" }, { "request.mode", function(i) return i % 8 end },
+    { "text", text, "up.str(%s)" }, { "request.path", text, "up.str(%s)" },
+    { "request.mode", function(i) return i % 8 end },
     { "request.step", function(i) return 0 - i % 16 end }, { "request.inner.level", function(i) return -i end },
     { "request.inner.total", u64 }, { "request.list[1].level", function(i) return 3 * i end },
     { "request.next.mode", function(i) return i % 8 end }, { "name", function(i) return "name " .. i end },
@@ -152,10 +153,11 @@ local function refused(program, mark, value, want, what)
   like(target.uplua(("--explain -e %s"):format(target.quote(code))).err, "^uplua: %-e:1: " .. want, what)
 end
 for _, program in ipairs { "gcc-O0", "clang-O0" } do
-  refused(program, "others", "e.vars.ratio", "the variable 'ratio' cannot be read at others%+0x%x+: it is a 'double', " ..
-    "which handlers cannot compute with", program .. ": a double")
+  refused(program, "others", "e.vars.ratio", "the variable 'ratio' cannot be read at others%+0x%x+: " ..
+    "it is a 'double', which handlers cannot compute with", program .. ": a double")
   refused(program, "others", "e.vars.vector", "the variable 'vector' .* it is a vector", "… a vector")
-  refused(program, "others", "e.vars.wide", "the variable 'wide' .* it is a '[%w_ ]+' of 128 bits", "… a wide integer")
+  refused(program, "others", "e.vars.wide", "the variable 'wide' .* it is a '[%w_ ]+' of 128 bits",
+    "… a wide integer")
   refused(program, "others", "e.vars.own", "the variable 'own' .* each thread has its own %(_Thread_local%)",
     "… a thread's own")
   refused(program, "others", "e.vars.ratoi", "others%+0x%x+ has no variable 'ratoi'", "… one that there is not")

@@ -16,11 +16,11 @@
 #define HIDE(value) __asm__ volatile("" : "+r"(value))
 
 #ifdef __x86_64__
-#define FLOATING(value) "x"(value)
+#define HOLD(value) __asm__ volatile("" : : "x"(value) : "memory") /* the same in a vector register */
 /* Overwrites the registers that calls need not preserve. */
 #define FORGET() __asm__ volatile("" : : : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory")
 #else
-#define FLOATING(value) "w"(value)
+#define HOLD(value) __asm__ volatile("" : : "w"(value) : "memory")
 #define FORGET() __asm__ volatile("" : : : "x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "memory")
 #endif
 
@@ -132,9 +132,16 @@ static NOINLINE int others(int i)
     __int128 wide = (__int128)i << 64;
     struct inner parts = {(int16_t)i, 7};
     own += i;
-    __asm__ volatile("" : : FLOATING(ratio), FLOATING(vector), "r"((uint64_t)(wide >> 64)), "r"(parts.level), "r"(own) : "memory");
+    KEEP((uint64_t)(wide >> 64));
+    KEEP(parts.level);
+    HOLD(ratio);
+    HOLD(vector);
     sink = own; /* at: others */
-    __asm__ volatile("" : : FLOATING(ratio), FLOATING(vector), "r"((uint64_t)(wide >> 64)), "r"(parts.level), "r"(parts.total));
+    KEEP((uint64_t)(wide >> 64));
+    KEEP(parts.level);
+    KEEP(parts.total);
+    HOLD(ratio);
+    HOLD(vector);
     return 0;
 }
 
