@@ -34,6 +34,7 @@ end
 
 -- The lines of SOURCE with their sums.
 function folded.sums(source)
+  order.check("folded.sums", source)
   local sums = {}
   local function add(key, value)
     local line = line_of(key)
@@ -45,24 +46,31 @@ end
 
 -- The same as text, sorted.
 function folded.text(source)
+  order.check("folded.text", source)
   local lines = {}
   for line, sum in pairs(folded.sums(source)) do lines[#lines + 1] = ("%s %s\n"):format(line, text.integer(sum)) end
   table.sort(lines)
   return table.concat(lines)
 end
 
+local function check_path(path)
+  if type(path) ~= "string" then error("folded: the first argument is the file's path, a text", 3) end
+end
+
 -- Writes them to the file PATH. Raises why it cannot.
 function folded.write(path, source)
-  if type(path) ~= "string" then error("folded: the first argument is the file's path, a text", 2) end
+  check_path(path)
+  order.check("folded.write", source)
   local written, why = file.write(path, folded.text(source))
   if not written then error("folded: cannot write " .. why, 2) end
 end
 
--- The stacks of the file PATH with their numbers, equal ones added up. Raises why it cannot be read, with the line that
--- is wrong.
+-- The stacks of the file PATH with their numbers, equal ones added up; nil and why it cannot be read. Raises which line
+-- is none of a stack.
 function folded.read(path)
+  check_path(path)
   local file, why = io.open(path)
-  if not file then error("folded: cannot read " .. why, 2) end
+  if not file then return nil, "cannot read " .. why end
   local sums, at = {}, 0
   for line in file:lines() do
     at = at + 1

@@ -101,6 +101,10 @@ end
 -- The histogram H, of a hist, lhist or hdr: a bar for each row of its buckets, an hdr's percentiles, and what is known
 -- of all.
 function plot.histogram(h)
+  if type(h) == "table" and not rawget(h, "scheme") and h.get then h = select(2, pcall(h.get, h)) end
+  if type(h) ~= "table" or not rawget(h, "scheme") then
+    error("plot.histogram: a hist, lhist or hdr without keys is expected, or a value of one, such as h[key]", 2)
+  end
   if h.count == 0 then return "(empty)" end
   local stride, rows = 1, rows_of(h, 1)
   while #rows > MOST_ROWS do

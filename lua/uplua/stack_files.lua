@@ -38,8 +38,8 @@ function files.check(options)
   end
   if not options.before then return end
   if not options.flame then args.wrong "--before is for a flame graph, which --flame FILE draws" end
-  local good, read = pcall(folded.read, options.before)
-  if not good then args.wrong("--before: %s", (read:gsub("^folded: ", ""))) end
+  local good, read, why = pcall(folded.read, options.before)
+  if not (good and read) then args.wrong("--before: %s", (why or read:gsub("^folded: ", ""))) end
   before[options] = without_pids(read)
 end
 

@@ -23,6 +23,7 @@ end
 --   stack, number    and
 --   label            LABEL(key), a text that goes with the stack; without LABEL the tuple's other parts
 function stacks.rows(source, label)
+  order.check("stacks.rows", source)
   local rows, by_name, sum = {}, {}, 0
   local function add(key, number)
     local found, words = parts_of(key)
@@ -46,6 +47,7 @@ end
 
 -- ROWS as a table, stack or { label, stack } → number, for files (uplua.stack_files).
 function stacks.named(rows)
+  order.check("stacks.named", rows)
   local named = {}
   for _, row in ipairs(rows) do named[row.label and { row.label, row.stack } or row.stack] = row.number end
   return named
@@ -54,6 +56,7 @@ end
 -- "213 stacks, of which the 20 most frequent are above": ROWS, of which so many have been SHOWN, the largest, which
 -- RANK calls them.
 function stacks.told(rows, shown, rank)
+  order.check("stacks.told", rows)
   local many = text.plural(#rows, "stack")
   if shown == #rows then return many end
   if shown == 1 then return ("%s, of which the %s is above"):format(many, rank) end

@@ -8,6 +8,21 @@ int snprintf(char *buffer, size_t size, const char *format, ...);
 
 local text = {}
 
+-- VALUE for a message that says what is wrong with it: 'x', 5, nil, a table.
+function text.shown(value)
+  local kind = type(value)
+  if kind == "string" then return "'" .. value .. "'" end
+  local plain = kind == "number" or kind == "boolean" or kind == "nil" or kind == "cdata"
+  return plain and tostring(value) or "a " .. kind
+end
+
+-- Raises, at the line of who called the function WHO, that VALUE is none of a KIND.
+local function check(who, value, kind)
+  if type(value) == kind then return end
+  if kind == "number" and (ffi.istype("int64_t", value) or ffi.istype("uint64_t", value)) then return end
+  error(("%s: a %s is expected, not a %s"):format(who, kind, type(value)), 3)
+end
+
 local function hex(c) return ("\\x%02x"):format(c:byte()) end
 
 -- The characters of UTF-8 in a run of bytes from 128 on: two, three or four bytes, by the first.
@@ -37,6 +52,7 @@ end
 -- Control characters, C1 in UTF-8 included, and bytes that are no UTF-8, as \x1b: what a target put into a string must
 -- not drive the terminal. KEEP (a set of characters for a pattern, such as "\n\t") is let through.
 function text.escape(s, keep)
+  check("escape", s, "string")
   if not s:find("[%c\127-\255]") then return s end
   s = s:gsub("[%c\127]", function(c)
     if keep and keep:find(c, 1, true) then return c end
@@ -47,6 +63,7 @@ end
 
 -- WORD as a shell would have to be told it: "it's" is 'it'\''s'.
 function text.quote(word)
+  check("quote", word, "string")
   if word:find "^[%w_@%%+=:,./-]+$" then return word end
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
@@ -144,6 +161,7 @@ end
 
 -- 1204551 → "1,204,551"
 function text.thousands(n)
+  check("thousands", n, "number")
   local sign, digits, rest = text.integer(n):match("^(%-?)(%d+)(.*)$")
   if not digits then return text.integer(n) end
   digits = digits:reverse():gsub("(%d%d%d)", "%1,"):reverse():gsub("^,", "")
@@ -158,6 +176,8 @@ end
 
 -- 1 and "stack" → "1 stack"; 1204 → "1,204 stacks", or "1,204 " and MANY.
 function text.plural(n, one, many)
+  check("plural", n, "number")
+  check("plural", one, "string")
   return text.thousands(n) .. " " .. (n == 1 and one or many or one .. "s")
 end
 
@@ -173,7 +193,7 @@ function text.parse_duration(value)
     local factor = unit == "" and 1 or seconds_of[unit]
     if number and factor then return number * factor end
   end
-  return nil, ("'%s' is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h"):format(tostring(value))
+  return nil, text.shown(value) .. " is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h"
 end
 
 -- The same; anything else is an error at the caller's line.
@@ -185,6 +205,7 @@ end
 
 -- 29.1 → "29.1 s"
 function text.seconds(s)
+  check("seconds", s, "number")
   s = tonumber(s)
   if s < 0 then return "-" .. text.seconds(-s) end
   if s == 0 then return "0 s" end
@@ -208,7 +229,7 @@ function text.parse_size(value)
     local factor = unit and size_of[unit:upper()]
     if number and factor then return tonumber(number) * factor end
   end
-  return nil, ("'%s' is not a size; write bytes, or 64K, 4M, 1G"):format(tostring(value))
+  return nil, text.shown(value) .. " is not a size; write bytes, or 64K, 4M, 1G"
 end
 
 -- What the headers say of clocks is loaded with the first question for the time: a short run asks none.
@@ -236,6 +257,7 @@ local second, second_text
 
 -- The wall clock's HH:MM:SS.micros of a time of CLOCK_MONOTONIC in ns, such as e.time.
 function text.clock(ns)
+  check("clock", ns, "number")
   ns = ffi.cast("int64_t", ns)
   if not looked or ns - looked > 10000000000LL then
     looked = nanoseconds "CLOCK_MONOTONIC"
@@ -249,6 +271,8 @@ end
 
 -- A bar of WIDTH columns, filled to FRACTION (0 … 1); what is not zero shows.
 function text.bar(fraction, width)
+  check("bar", fraction, "number")
+  check("bar", width, "number")
   local filled = math.floor(math.max(0, math.min(1, fraction)) * width + 0.5)
   if fraction > 0 and filled == 0 then filled = 1 end
   return ("@"):rep(filled) .. (" "):rep(width - filled)

@@ -59,7 +59,7 @@ local function field_of(argument, source, of_call, returns)
 end
 
 -- A register whose width and sign are not known.
-local function as_raw(value) return "raw " .. as_hex(ffi.cast("uint64_t", value)) end
+local function as_raw(value) return "raw " .. as_hex(ffi.cast("uint64_t", ffi.cast("int64_t", value))) end
 
 -- How what a function returns is shown, RESULT (sites:result, kernel.result); nil where nobody knows what that is;
 -- false: it returns nothing.

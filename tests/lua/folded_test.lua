@@ -23,8 +23,9 @@ file_of "main;serve 101\nmain;serve\n"
 local good, message = pcall(folded.read, path)
 like(message, "folded: " .. path .. ":2: no number ends the line", "a wrong line")
 os.remove(path)
-good, message = pcall(folded.read, path)
-like(message, "folded: cannot read .*: No such file", "no file")
+good, message = folded.read(path)
+ok(good == nil, "no file: nothing")
+like(message, "cannot read .*: No such file", "… and why")
 good, message = pcall(folded.write, "/nope/x", {})
 like(message, "folded: cannot write .*: No such file", "no folder")
 

@@ -47,7 +47,7 @@ end
 function option_table.integer(low, high)
   return function(value)
     if type(value) == "number" and value >= low and value <= high and value == math.floor(value) then return value end
-    return nil, ("%s is not a whole number from %.0f to %.0f"):format(tostring(value), low, high)
+    return nil, ("%s is not a whole number from %.0f to %.0f"):format(text.shown(value), low, high)
   end
 end
 option_table.positive = option_table.integer(1, 2 ^ 32 - 1)
@@ -55,11 +55,9 @@ option_table.positive = option_table.integer(1, 2 ^ 32 - 1)
 -- check(words, keep): the values of which keep(value) makes what is kept, and not nil. WORDS tell which these are.
 function option_table.check(words, keep)
   return function(value)
-    local kept, kind = keep(value), type(value)
+    local kept = keep(value)
     if kept ~= nil then return kept end
-    local shown = kind == "string" and ("'%s'"):format(value) or
-                  (kind == "table" or kind == "function") and "a " .. kind or tostring(value)
-    return nil, ("it is %s, not %s"):format(words, shown)
+    return nil, ("it is %s, not %s"):format(words, text.shown(value))
   end
 end
 

@@ -7,8 +7,13 @@ local builtin = {}
 -- A value cut to a C integer type: numbers up to 2^53 come back as numbers, others as int64_t or uint64_t cdata.
 local function cast(name, ctype)
   local box, narrow = ffi.typeof(ctype .. "[1]"), ffi.typeof(ctype)
-  local wide = ffi.typeof(name:sub(1, 1) == "u" and "uint64_t" or "int64_t")
   builtin[name] = function(value)
+    local of_number = type(value) == "number"
+    if not of_number and type(value) ~= "cdata" then
+      error(("%s: a number is expected, not a %s"):format(name, type(value)), 2)
+    end
+    -- LuaJIT's compiler makes 2^63 of a negative number that is cast to uint64_t at once.
+    local wide = of_number and value < 2 ^ 63 and "int64_t" or "uint64_t"
     local kept = box()
     kept[0] = ffi.cast(narrow, ffi.cast(wide, value))
     local result = kept[0]

@@ -45,6 +45,7 @@ end
 function buffer.hex(value, separator)
   local bytes, size = buffer.parts(value)
   if not bytes then error(("hex: a string or a buffer is expected, not a %s"):format(type(value)), 2) end
+  if type(separator or "") ~= "string" then error("hex: the separator is a string, not a " .. type(separator), 2) end
   local digits = {}
   for i = 1, #bytes do digits[i] = ("%02x"):format(bytes:byte(i)) end
   return table.concat(digits, separator) .. (size ~= #bytes and "…" or "")

@@ -71,7 +71,7 @@ hist.hist = aggregate.constructor("hist", operations, PROPERTIES)
 
 local function integer(value, name)
   if type(value) ~= "number" or value ~= math.floor(value) or math.abs(value) > 2 ^ 53 then
-    error(("lhist: %s is a whole number, not %s"):format(name, tostring(value)), 4)
+    error(("lhist: %s is a whole number, not %s"):format(name, text.shown(value)), 4)
   end
   return value
 end
@@ -95,7 +95,7 @@ hist.hdr = aggregate.constructor("hdr", operations, PROPERTIES, function(digits,
   digits = digits or 2
   if type(digits) ~= "number" or digits ~= math.floor(digits) or digits < 1 or digits > MOST_DIGITS then
     error(("hdr: the significant digits are a whole number from 1 to %d, not %s")
-      :format(MOST_DIGITS, tostring(digits)), 3)
+      :format(MOST_DIGITS, text.shown(digits)), 3)
   end
   return options, buckets.hdr(digits)
 end)

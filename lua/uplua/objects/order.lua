@@ -85,6 +85,11 @@ function order.each(keys, values, n)
   end
 end
 
+-- Raises, at the line of who called WHO, that T is neither a table nor a shared object.
+function order.check(who, t)
+  if type(t) ~= "table" then error(("%s: a table or a shared object is expected, not a %s"):format(who, type(t)), 3) end
+end
+
 -- Iterates over T, a table or a shared object.
 function order.entries(t)
   if getmetatable(t) and t.pairs then return t:pairs() end
@@ -94,6 +99,10 @@ end
 -- for k, v in sorted(t, function(x, y) return x.bytes > y.bytes end): T's entries in the order of LESS on their values,
 -- or of their keys. T is a table or a shared object.
 function order.sorted(t, less)
+  order.check("sorted", t)
+  if less ~= nil and type(less) ~= "function" then
+    error("sorted: the second argument is a function that compares two values, not a " .. type(less), 2)
+  end
   local keys, values = {}, {}
   for k, v in order.entries(t) do keys[#keys + 1], values[#values + 1] = k, v end
   return order.each(order.sort(keys, values, less))

@@ -64,10 +64,10 @@ local function microseconds(ns) return ("%.1f us"):format(ns / 1000) end
 -- probe_cost(): what e.elapsed of functions is net of, as a text for reports, "net of the probe's own 1.1 us (± 0.1
 -- us)", and as a list of { entry = "emulated" | "stepped" | "replaced" (how the kernel gets past the function's first
 -- instruction), exits = true where probes stand on return instructions, ns, low, high }: the median, and between which
--- eight of ten measurements lay. nil where no handler asks for e.elapsed of a function.
+-- eight of ten measurements lay. nil and the reason where no handler asks for e.elapsed of a function.
 function overhead.probe_cost()
   local known = own().asked and core.cost.known() or {}
-  if #known == 0 then return nil end
+  if #known == 0 then return nil, "no handler asks for e.elapsed of a function" end
   local words = {}
   for i, one in ipairs(known) do
     local error = math.max(one.ns - one.low, one.high - one.ns, 50) -- what is shown as 0.1

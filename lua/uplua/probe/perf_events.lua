@@ -129,6 +129,7 @@ end
 -- "pmu/event/" → event, or nil and the reason
 local function of_pmu(name)
   local pmu, terms = name:match "^([%w_.-]+)/(.-)/?$"
+  if not pmu then return nil, "no such event; those of a PMU are \"pmu/event/\"" end
   local device = DEVICES .. pmu .. "/"
   local type = tonumber(read(device .. "type"))
   if not type then

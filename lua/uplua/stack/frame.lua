@@ -13,6 +13,7 @@ local contract    = require "uplua.contract"
 local core        = require "uplua.core"
 local run         = require "uplua.base.run"
 local int64_bytes = require "uplua.base.int64_bytes"
+local text        = require "uplua.text"
 
 local frame, meta = {}, {}
 
@@ -163,7 +164,7 @@ end
 
 local function check_pid(what, pid, lowest)
   if type(pid) ~= "number" or pid % 1 ~= 0 or pid < lowest or pid >= 2 ^ 31 then
-    error(("%s: '%s' is no process"):format(what, tostring(pid)), 3)
+    error(("%s: %s is no process"):format(what, text.shown(pid)), 3)
   end
   return pid
 end

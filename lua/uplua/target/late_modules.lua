@@ -205,10 +205,9 @@ function late_modules.discard()
   end
 end
 
--- The paths of the target's modules that define one of the functions NAMES themselves, a name or a list. later(path),
+-- The paths of the target's modules that define one of the functions NAMES, a list, themselves. later(path),
 -- if given, is called for each that a process of the target maps later, to attach probes there.
 function late_modules.modules_defining(names, later)
-  if type(names) == "string" then names = { names } end
   if later and late_modules.can() then watch(ANY) end
   local paths = core.module.defining(names)
   if later and late_modules.can() then

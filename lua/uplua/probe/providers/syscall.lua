@@ -185,19 +185,34 @@ function syscall.sysreturn(name, given, handler)
   return (declare_calls(syscall.providers.sysreturn, name, given, handler))
 end
 
+-- NUMBER, of which WHO wants the name, as a Lua number.
+local function check_number(who, number)
+  if type(number) ~= "number" and not (ffi.istype("int64_t", number) or ffi.istype("uint64_t", number)) then
+    error(("%s: a number is expected, not a %s"):format(who, type(number)), 3)
+  end
+  return tonumber(number)
+end
+
 -- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name
 -- for it.
 function syscall.errno_name(number)
-  local ok, name = pcall(function() return ffi.C.strerrorname_np(tonumber(number)) end) -- of glibc 2.32
-  return ok and name ~= nil and ffi.string(name) or ("error %d"):format(tonumber(number))
+  number = check_number("errno_name", number)
+  local ok, name = pcall(function() return ffi.C.strerrorname_np(number) end) -- of glibc 2.32
+  return ok and name ~= nil and ffi.string(name) or ("error %d"):format(number)
 end
 
 -- The name of the system call NUMBER: "openat"; "syscall 1234" where the headers have none that uplua was built with.
 function syscall.syscall_name(number)
-  return core.kernel.syscall_name(tonumber(number)) or ("syscall %d"):format(tonumber(number))
+  number = check_number("syscall_name", number)
+  return core.kernel.syscall_name(number) or ("syscall %d"):format(number)
 end
 
--- The number of the system call NAME, or nil.
-function syscall.syscall_number(name) return core.kernel.syscall_number(name) end
+-- The number of the system call NAME, or nil and the reason.
+function syscall.syscall_number(name)
+  if type(name) ~= "string" then error("syscall_number: the argument is a name, such as \"openat\"", 2) end
+  local number = core.kernel.syscall_number(name)
+  if number then return number end
+  return nil, ("the headers that uplua was built with have no system call '%s'"):format(name)
+end
 
 return syscall

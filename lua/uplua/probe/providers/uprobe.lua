@@ -256,20 +256,38 @@ function uprobe.uretprobe(spec, given, handler)
   return (declare_functions(uprobe.providers.uretprobe, spec, given, handler))
 end
 
--- The sites of SPEC in the target: { { path, module, ["function"], offset, inside }, … }, or nil and the reason.
-function uprobe.site(spec)
-  local ok, sites = pcall(core.probe.resolve, spec)
+-- Where SPEC is, or nil and why it is nowhere; NAME is who asks.
+local function find(name, spec)
+  if type(spec) ~= "string" then
+    error(("%s: the first argument names the function: \"libc:malloc\""):format(name), 3)
+  end
+  local ok, sites, absent = pcall(core.probe.resolve, spec)
   if not ok then return nil, sites end
-  return sites:list(1)[1]
+  return sites and sites:list(1)[1], absent
 end
 
--- True if SPEC can be probed.
-function uprobe.defines(spec) return (pcall(core.probe.resolve, spec)) end
+-- site(spec): where SPEC is in the target, { path, module, ["function"], offset, inside }; nil and the reason where it
+-- is nowhere.
+function uprobe.site(spec)
+  local site, why = find("site", spec)
+  return site, why
+end
+
+-- defines(spec): true if SPEC can be probed; nil and why not.
+function uprobe.defines(spec)
+  local site, why = find("defines", spec)
+  return site and true, why
+end
 
 -- modules_defining(name, [later]): the paths of the target's modules that define the function NAME themselves; as
 -- modules in a spec they resolve. later(path) is called for each that a process of the target loads later, and the
 -- probes that it declares are attached.
 function uprobe.modules_defining(names, later)
+  names = declare.specs(names, 'modules_defining: the first argument names a function, "malloc", or is a list of names',
+                        2)
+  if later ~= nil and type(later) ~= "function" then
+    error("modules_defining: the second argument is a function, called with each path, not a " .. type(later), 2)
+  end
   return late_modules.modules_defining(names, later and function(path) setup.at_once(later, path) end)
 end
 

@@ -51,7 +51,8 @@ watch.providers = {
 -- these). Raises what is wrong with that; the target has to be a process or a command.
 function watch.watch(where, given, handler)
   if type(where) == "cdata" then where = tonumber(where) end
-  local spec = type(where) == "number" and ("%#x"):format(where) or tostring(where)
+  local spec = type(where) == "number" and where % 1 == 0 and where >= 0 and ("%#x"):format(where) or
+               type(where) == "string" and where or text.shown(where)
   local given, mine = declare.arguments(watch.providers.watch, spec, given, handler)
   local access = given.access
   if not access then error('watch: which accesses? Options are "w", "rw" or "x", or { "w", size = 8 }', 2) end
