@@ -1,6 +1,10 @@
 -- The same handler as LuaJIT runs it: the event's fields are int64_t, the objects those of world.lua behind metatables.
 -- Where the rules of handlers are LuaJIT's (interpreter.lua says in which runs they are not), this leaves what the
 -- reference leaves.
+
+-- In handlers strings have a method that Lua's have not.
+function string.starts(s, prefix) return s:sub(1, #prefix) == prefix end
+
 local numbers = require "numbers"
 local world = require "world"
 
