@@ -188,8 +188,12 @@ wrong(('uprobe("%stypes", function(e) printf("%%d\\n", e.vars.i8) end)'):format(
   "it is there on the lines", "at the function's entry")
 wrong(('uprobe({ "%stypes", "%sscopes" }, function(e) printf("%%d\\n", e.vars.i) end)'):format(T, T),
   "the source has no variable 'i' at scopes", "several places, of which one lacks it")
-wrong(('uprobe({ "%stypes+0x20", "%sgone+0x20" }, function(e) printf("%%d\\n", e.vars.i) end)'):format(T, T),
-  ".*", "several places")
+local S = T:sub(1, -2) .. "@variables.c:"
+wrong(('uprobe({ "%s%d", "%s%d" }, function(e) printf("%%d\\n", e.vars.i) end)'):format(S, lines.types, S, lines.early),
+  "the variable 'i' cannot be read: %w+%+0x%x+ and %w+%+0x%x+ have it in other places than each other; give each a " ..
+  'probe of its own: "%S+variables%-gcc%-O0:0x%x+" and "%S+variables%-gcc%-O0:0x%x+"', "several places")
+wrong(('uprobe({ "%s%d", "%s%d" }, function(e) printf("%%d\\n", e.vars.n) end)'):format(S, lines.outer, S, lines.early),
+  "gone%+0x%x+ has no variable 'n'", "several places, of which one lacks it")
 wrong('uprobe("./build/targets/typed-plain:many+4", function(e) printf("%d\\n", e.vars.n) end)',
   "many: %S+ has no debug information, by which its variables have names", "no debug information")
 
