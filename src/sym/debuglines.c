@@ -1,6 +1,7 @@
 /* The lines of one function's code, from the line table of its unit. */
 #include "sym/debuglines.h"
 
+#include <dwarf.h>
 #include <elfutils/libdw.h>
 
 /* The number of the first of COUNT rows that begins at or behind ADDRESS. */
@@ -44,6 +45,16 @@ int debuglines_visit(struct debuginfo *debuginfo, uint64_t address,
         result = visit(&line, context);
     }
     return result;
+}
+
+unsigned debuglines_declared(struct debuginfo *debuginfo, uint64_t function)
+{
+    Dwarf_Die entry;
+    Dwarf_Attribute attribute;
+    Dwarf_Word line;
+    bool known = dwarf_offdie(debuginfo_dwarf(debuginfo), function, &entry) &&
+                 !dwarf_formudata(dwarf_attr_integrate(&entry, DW_AT_decl_line, &attribute), &line);
+    return known && line <= INT32_MAX ? (unsigned)line : 0;
 }
 
 uint64_t debuglines_prologue_end(struct debuginfo *debuginfo, uint64_t address)

@@ -18,6 +18,9 @@ struct debugline {
 int debuglines_visit(struct debuginfo *debuginfo, uint64_t address,
                      int (*visit)(const struct debugline *line, void *context), void *context);
 
+/* The line where the source's function begins that stands at FUNCTION; 0: not known. */
+unsigned debuglines_declared(struct debuginfo *debuginfo, uint64_t function);
+
 /*
  * Where the function's prologue ends that begins at ADDRESS: where the line table says so, or where its second row
  * begins. ADDRESS itself where nothing tells.

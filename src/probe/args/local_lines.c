@@ -11,10 +11,11 @@ enum { MAX_LINES = 4096, MOST_RANGES = 8 };
 struct line_search {
     struct local_context context;
     const char *name;
-    struct debugline seen[MAX_LINES]; /* the first row of each line of each function */
+    uint64_t function;                /* whose the variable and the lines are … */
+    unsigned first;                   /* … and where it begins: code of others is moved between its own */
+    struct debugline seen[MAX_LINES]; /* the first row of each line */
     bool there[MAX_LINES];
     size_t count;
-    uint64_t function; /* of the row that is looked at; the variable's own */
     bool found;
 };
 
@@ -31,15 +32,14 @@ static int take_named(const struct debuglocal *local, void *context)
 static int take_line(const struct debugline *line, void *context)
 {
     struct line_search *search = context;
-    if (!line->statement)
+    if (!line->statement || line->line < search->first || line->function != search->function)
         return 0;
     for (size_t i = 0; i < search->count; i++)
-        if (search->seen[i].line == line->line && search->seen[i].function == line->function)
+        if (search->seen[i].line == line->line)
             return 0;
     if (search->count == MAX_LINES)
         return 1;
     search->found = false;
-    search->function = line->function;
     search->context.address = line->address;
     debugscope_visit(search->context.debuginfo, line->address, take_named, search);
     search->there[search->count] = search->found;
@@ -80,13 +80,15 @@ static const char *file_of(struct debuginfo *debuginfo, uint64_t address)
     return slash ? slash + 1 : file ? file : "its file";
 }
 
-const char *local_lines(const struct local_context *context, const char *name)
+const char *local_lines(const struct local_context *context, const char *name, uint64_t function)
 {
     struct arena *arena = context->arena;
     struct line_search *search = arena_allocate(arena, sizeof *search);
     size_t count = 0, ranges;
     search->context = *context;
     search->name = name;
+    search->function = function;
+    search->first = debuglines_declared(context->debuginfo, function);
     debuglines_visit(context->debuginfo, context->address, take_line, search);
     for (size_t i = 0; i < search->count; i++)
         if (search->there[i])

@@ -3,6 +3,8 @@
 
 #include "probe/args/local_place.h"
 
-/* " it is there on the lines 12-14 and 18 of main.c", of the variable NAME of CONTEXT's function; "" on none. In its
- * arena. */
-const char *local_lines(const struct local_context *context, const char *name);
+/*
+ * "it is there on the lines 12-14, 18 of main.c", of the variable NAME of the function that stands at FUNCTION, which
+ * is CONTEXT's or inlined into that; "" on none. In its arena.
+ */
+const char *local_lines(const struct local_context *context, const char *name, uint64_t function);

@@ -22,6 +22,7 @@ struct locals {
     const char *name; /* only those of that name; NULL: all */
     struct argument *items;
     uint64_t *entries; /* where in .debug_info each says where it is */
+    uint64_t function; /* of the last one */
     size_t count;
     const struct argument *passed; /* of a function's entry: its parameters there */
     size_t passed_count;
@@ -47,6 +48,7 @@ static int take(const struct debuglocal *local, void *context)
     locals->items = arena_grow(locals->context.arena, locals->items, locals->count, sizeof *locals->items);
     locals->entries = arena_grow(locals->context.arena, locals->entries, locals->count, sizeof *locals->entries);
     locals->entries[locals->count] = local->entry;
+    locals->function = local->function;
     locals->items[locals->count++] = passed ? *passed : local_place(&locals->context, local);
     return locals->count == MAX_LOCALS;
 }
@@ -140,7 +142,9 @@ static void find_passed(struct locals *locals)
 static int explain(struct locals *locals, struct error *err)
 {
     const char *where = text_of(locals->site, locals->context.arena), *name = locals->name;
-    const char *lines = local_lines(&locals->context, name);
+    if (!locals->count)
+        debuginfo_function(locals->context.debuginfo, locals->context.address, true, &locals->function);
+    const char *lines = local_lines(&locals->context, name, locals->function);
     struct suggest suggest;
     if (locals->count)
         return error_set(err, -ENODATA, "the variable '%s' cannot be read at %s: %s%s%s", name, where,
