@@ -53,38 +53,44 @@ static int by_number(const void *a, const void *b)
     return first->line < second->line ? -1 : first->line > second->line;
 }
 
-/* The ranges of LINES, COUNT of them and ascending: "12-14, 18". */
-static const char *ranges_of(struct arena *arena, const struct debugline *lines, size_t count, size_t *ranges)
+/* The ranges of LINES, COUNT of them and ascending: "12-14, 18"; of many those around the line NEAR. */
+static const char *ranges_of(struct arena *arena, const struct debugline *lines, size_t count, unsigned near)
 {
-    const char *text = "";
-    *ranges = 0;
-    for (size_t i = 0, next; i < count; i = next) {
-        for (next = i + 1; next < count && lines[next].line <= lines[next - 1].line + 1;)
-            next++;
-        const char *comma = *ranges ? ", " : "";
-        if (++*ranges > MOST_RANGES)
-            return arena_format(arena, "%s …", text);
-        text = lines[next - 1].line == lines[i].line
-                   ? arena_format(arena, "%s%s%u", text, comma, lines[i].line)
-                   : arena_format(arena, "%s%s%u-%u", text, comma, lines[i].line, lines[next - 1].line);
+    struct range {
+        unsigned first, last;
+    } *ranges = arena_allocate(arena, count * sizeof *ranges);
+    size_t all = 0, from = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (all && lines[i].line <= ranges[all - 1].last + 1)
+            ranges[all - 1].last = lines[i].line;
+        else
+            ranges[all++] = (struct range){lines[i].line, lines[i].line};
     }
-    return text;
+    while (from + MOST_RANGES < all && ranges[from + MOST_RANGES / 2].last < near)
+        from++;
+    const char *text = from ? "… " : "";
+    for (size_t i = from; i < all && i < from + MOST_RANGES; i++) {
+        const char *comma = i > from ? ", " : "";
+        text = ranges[i].first == ranges[i].last
+                   ? arena_format(arena, "%s%s%u", text, comma, ranges[i].first)
+                   : arena_format(arena, "%s%s%u-%u", text, comma, ranges[i].first, ranges[i].last);
+    }
+    return from + MOST_RANGES < all ? arena_format(arena, "%s …", text) : text;
 }
 
-/* The name of the file that the code at ADDRESS comes from, without its folder. */
-static const char *file_of(struct debuginfo *debuginfo, uint64_t address)
+/* The name of PLACE's file, without its folder. */
+static const char *file_of(const struct source_line *place)
 {
-    struct source_line place;
-    const char *file = debuginfo_lookup(debuginfo, address, &place, 1) ? place.file : NULL;
-    const char *slash = file ? strrchr(file, '/') : NULL;
-    return slash ? slash + 1 : file ? file : "its file";
+    const char *slash = place->file ? strrchr(place->file, '/') : NULL;
+    return slash ? slash + 1 : place->file ? place->file : "its file";
 }
 
 const char *local_lines(const struct local_context *context, const char *name, uint64_t function)
 {
     struct arena *arena = context->arena;
     struct line_search *search = arena_allocate(arena, sizeof *search);
-    size_t count = 0, ranges;
+    struct source_line here = {0}, there = {0};
+    size_t count = 0;
     search->context = *context;
     search->name = name;
     search->function = function;
@@ -95,9 +101,10 @@ const char *local_lines(const struct local_context *context, const char *name, u
             search->seen[count++] = search->seen[i];
     if (!count)
         return "";
-    const char *file = file_of(context->debuginfo, search->seen[0].address);
+    debuginfo_lookup(context->debuginfo, context->address, &here, 1);
+    debuginfo_lookup(context->debuginfo, search->seen[0].address, &there, 1);
     qsort(search->seen, count, sizeof *search->seen, by_number);
-    const char *text = ranges_of(arena, search->seen, count, &ranges);
+    const char *text = ranges_of(arena, search->seen, count, here.line);
     bool one = search->seen[0].line == search->seen[count - 1].line;
-    return arena_format(arena, "it is there on the line%s %s of %s", one ? "" : "s", text, file);
+    return arena_format(arena, "it is there on the line%s %s of %s", one ? "" : "s", text, file_of(&there));
 }
