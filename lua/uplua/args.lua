@@ -15,7 +15,8 @@
 -- gives the option the letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
 -- --help prints the help, with the first line of the script's banner (--[=[ name: what is it for?), and ends with
 -- status 0; a wrong option prints a message and ends with status 2.
-local text = require "uplua.text"
+local option_table = require "uplua.base.option_table"
+local text         = require "uplua.text"
 
 local args = {}
 
@@ -39,11 +40,16 @@ local TYPES = {
   size = text.parse_size,
 }
 
+local OPTIONS = { arguments = option_table.integer(0, 2 ^ 53) }
+local function any(value) return value end
+local RANGE = { least = any, most = any }
+
 -- The rows of DECLARATION as tables, by long name and by letter.
 local function rows_of(declaration)
   if type(declaration) ~= "table" or type(declaration[1]) ~= "string" then
     error("args: declare the options as a table that begins with the usage line", 4)
   end
+  option_table.read("args", option_table.named(declaration), OPTIONS, 4)
   local rows, by_name = {}, {}
   for i = 2, #declaration do
     local given = declaration[i]
@@ -52,7 +58,8 @@ local function rows_of(declaration)
       row = { flag = true, default = false, help = given[2] }
     elseif type(given) == "table" and #given == 5 and TYPES[given[3]] then
       row = { metavariable = given[2], convert = TYPES[given[3]], default = given[4] or nil, help = given[5] }
-      row.least, row.most = given.least, given.most
+      local range = option_table.read("args: row " .. i - 1, option_table.named(given), RANGE, 4)
+      row.least, row.most = range.least, range.most
       if given[3] == "duration" and type(row.default) == "string" then row.default = text.duration(row.default) end
       if given[3] == "size" and type(row.default) == "string" then row.default = text.parse_size(row.default) end
       row.shown_default = given[4]

@@ -20,14 +20,16 @@
 -- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms),
 -- "percent" (12.3 %). A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts
 -- are cut, then the lines.
-local order    = require "uplua.objects.order"
-local record   = require "uplua.objects.record"
-local terminal = require "uplua.term.terminal"
-local text     = require "uplua.text"
+local option_table = require "uplua.base.option_table"
+local order        = require "uplua.objects.order"
+local record       = require "uplua.objects.record"
+local terminal     = require "uplua.term.terminal"
+local text         = require "uplua.text"
 
 local view = {}
 local methods = {}
 
+local OPTIONS = { by = option_table.text, top = option_table.integer(0, 2 ^ 53) }
 local NARROWEST = 8 -- columns to which texts are cut before lines are
 
 local function bytes(n)
@@ -190,8 +192,8 @@ function view.new(declaration)
   if type(declaration) ~= "table" then
     error("view: declare its columns in a table: { { \"field\", \"Title\", \"count\" }, … }", 2)
   end
-  local columns = check_columns(declaration)
-  return setmetatable({ columns = columns, by = declaration.by, top = declaration.top, printed = false }, metatable)
+  local columns, given = check_columns(declaration), option_table.read("view", option_table.named(declaration), OPTIONS)
+  return setmetatable({ columns = columns, by = given.by, top = given.top, printed = false }, metatable)
 end
 
 return view

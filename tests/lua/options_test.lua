@@ -132,6 +132,36 @@ for _, name in ipairs { "uprobe", "uretprobe", "kprobe", "kretprobe", "fentry", 
   refused(name, name .. ": the first argument ", "no argument")
 end
 
+-- Options among the parts of a declaration, and of functions of modules.
+local function refused_by(want, what, fn, ...)
+  local arguments, line = { ... }, nil
+  local good, message = pcall(function()
+    line = debug.getinfo(1, "l").currentline + 1
+    local result = fn(unpack(arguments, 1, 3))
+    return result
+  end)
+  is(not good and tostring(message), ("tests/lua/options_test.lua:%d: %s"):format(line, want), what)
+end
+local view, flame, trace = require "uplua.view", require "uplua.flame", require "uplua.trace"
+local COLUMN = { "name", "Name" }
+refused_by("view: unknown option 'tops'; did you mean 'top'?", "view", view.new, { COLUMN, tops = 5 })
+refused_by("view: option 'top': 'all' is not a whole number from 0 to 9007199254740992", "view", view.new,
+           { COLUMN, top = "all" })
+refused_by("args: unknown option 'argument'; did you mean 'arguments'?", "args", up.args, { "usage", argument = 0 })
+refused_by("args: row 1: unknown option 'leats'; did you mean 'least'?", "a row of args", up.args,
+           { "usage", { "top", "N", "number", 5, "the N largest", leats = 1 } })
+refused_by("flame: unknown option 'units'; did you mean 'unit'?", "flame.svg", flame.svg, {}, { units = "us" })
+refused_by("flame: options are a table, as in { absolute = … }, not a string", "flame.write", flame.write, "/nowhere/x",
+           {}, "title")
+refused_by("trace.each: unknown option 'return'; did you mean 'returns'?", "trace.each", trace.each, "libc:malloc",
+           { ["return"] = true }, handler)
+refused_by("trace.each: option 'min': it is a number, not '1ms'", "trace.each", trace.each, "libc:malloc",
+           { min = "1ms" }, handler)
+refused_by("trace.each: the last argument is a function; options stand before it", "trace.each", trace.each,
+           "libc:malloc", handler, {})
+refused_by("trace.each: the last argument is a function; options stand before it", "trace.each", trace.each,
+           "libc:malloc")
+
 -- No constructor is left out: each provider's, and all of the modules that make objects.
 for _, provider in ipairs(providers.all()) do
   ok(PROBES[provider.name] or provider.hidden, provider.name .. " is among them")

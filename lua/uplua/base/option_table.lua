@@ -41,6 +41,15 @@ function option_table.read(name, given, allowed, level)
   return options
 end
 
+-- named(declaration): the options in a table that also is a list: what has a name, and is not false.
+function option_table.named(declaration)
+  local given = {}
+  for key, value in pairs(declaration) do
+    if type(key) ~= "number" and value then given[key] = value end
+  end
+  return given
+end
+
 -- Checks for ALLOWED.
 
 -- integer(low, high): whole numbers in this range.
