@@ -154,6 +154,7 @@ end
 -- is wrong with ROWS.
 function methods:text(rows, width)
   check_rows(rows)
+  if type(width or 0) ~= "number" then error("view: the width is a number, not a " .. type(width), 2) end
   return table.concat(draw(self, arranged(self, rows), width or (terminal.size())), "\n")
 end
 
@@ -169,6 +170,7 @@ end
 -- the screen's rows; elsewhere an empty line parts them.
 function methods:refresh(rows, heading)
   check_rows(rows)
+  if type(heading or "") ~= "string" then error("view: the heading is a text, not a " .. type(heading), 2) end
   local columns, height = terminal.size()
   local list = arranged(self, rows)
   local in_place = terminal.interactive() and height ~= nil

@@ -58,6 +58,27 @@ for name, fn in pairs(functions) do
   ok(not strange, ("%s raises what is wrong at its caller's line%s"):format(name, strange and ": " .. strange or ""))
 end
 
+-- Methods of objects, by the objects that have them: called by a colon, and by a dot.
+local METHODS = {
+  { up.hash(), "get set delete pairs size clear top" }, { up.array { max = 4 }, "get set delete pairs size clear top" },
+  { up.count(), "get pairs top take clear size inc add" }, { up.sum(), "add" }, { up.max(), "get top" },
+  { up.stats(), "get pairs top take add" }, { up.hist(), "get pairs top take percentile" },
+  { up.hdr(), "get percentile" }, { up.var(0), "get set add" }, { up.ring(), "each poll emit" },
+  { up.counter "page-faults", "read take places clear close", colon_alone = true },
+  { require "uplua.view".new { { "a", "A" } }, "text", colon_alone = true },
+}
+for _, row in ipairs(METHODS) do
+  local object, strange = row[1], nil
+  for name in row[2]:gmatch "%S+" do
+    for _, arguments in ipairs(WRONG) do
+      local text, whole = raised(function(...) return (object[name](object, ...)) end, arguments)
+      if text ~= false and not row.colon_alone then text, whole = raised(object[name], arguments) end
+      if text == false and not whole:find "^tests/lua/arguments_test.lua:" then strange = whole end
+    end
+  end
+  ok(not strange, ("methods %s%s"):format(row[2], strange and ": " .. strange or ""))
+end
+
 -- Some of what they raise.
 for name, case in pairs {
   site = { { n = 1, 5 }, 'site: the first argument names the function: "libc:malloc"' },

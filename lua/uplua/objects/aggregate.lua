@@ -24,7 +24,7 @@ local state_of = object.state
 --   empty                       how an object prints that no handler uses
 --   by                          what entries are ordered by (nil: the value)
 
-local function called(o) return o.name or o.kind end
+local function called(o) return state_of(o) and (o.name or o.kind) end
 
 -- The VALUE of the raw key RAW, which the script is about to see: the ledger has to say which sums are rounded.
 local function seen(s, raw, value)

@@ -102,7 +102,7 @@ end
 
 local function set(o, s, key, value, level)
   if key == nil then error(called(o) .. ": a key cannot be nil", level + 1) end
-  if value == nil then return delete(o, s, key, level + 1) end
+  if value == nil then return (delete(o, s, key, level + 1)) end
   if s.store then return (keep(o, s, key, value, level + 1)) end
   local why = s.array and not_index(o, key)
   if why then error(("%s: %s"):format(called(o), why), level + 1) end

@@ -34,7 +34,11 @@ end
 -- The module's table of object O. Calling a method with a dot instead of a colon is found here.
 function object.state(o)
   local state = states[o]
-  if not state then error("call it with a colon, as in m:get(key)", 3) end
+  if not state then
+    local level = 2 -- of who is not uplua
+    while debug.getinfo(level, "S").source:find "^@uplua/" do level = level + 1 end
+    error("call it with a colon, as in m:get(key)", level)
+  end
   return state
 end
 

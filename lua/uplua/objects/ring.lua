@@ -129,7 +129,7 @@ function methods:drain()
   if s.after then s.after() end
 end
 
-function methods:emit() error(("%s:emit() is for handlers"):format(self.name or "ring"), 2) end
+function methods:emit() error(("%s:emit() is for handlers"):format(state_of(self) and self.name or "ring"), 2) end
 
 function methods:bind(description)
   local s = state_of(self)
