@@ -3,6 +3,7 @@
 # make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
 # make bench-followed N=20   the stacks of what commands execute: how many are incomplete, and what they cost
 # make test-long  the tests that take minutes because they compare more
+# make doc        writes doc/api.md and the definitions for editors (build/luacats) from lua/uplua/api/
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
 # make fuzz-compiler N=10000 SEED=1   random handlers in the kernel, the reference interpreter and LuaJIT
@@ -331,7 +332,7 @@ demo-programs: uplua $(EXAMPLES)
 bench-programs: uplua $(TARGETS) $(EXAMPLES) $(BENCH)
 	@:
 
-lint: | $(CHECKED)
+lint: uplua | $(CHECKED)
 	@LUAJIT='$(LUAJIT)' tools/lint.sh
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then \
@@ -340,13 +341,29 @@ lint: | $(CHECKED)
 	    fi; \
 	done
 
+# The manual of the API, which is checked in, and LuaCATS definitions for editors: from lua/uplua/api/.
+LUACATS := build/luacats/uplua.lua
+
+.PHONY: doc
+doc: doc/api.md $(LUACATS)
+
+doc/api.md: $(wildcard lua/uplua/api/*.lua) tools/api/page.lua | $(CHECKED)
+	$(call say,GEN,$@) $(LUAJIT) tools/api/page.lua > $@
+
+$(LUACATS): $(wildcard lua/uplua/api/*.lua) tools/api/luacats.lua | $(CHECKED)
+	@rm -rf $(@D) && mkdir -p $(@D)/uplua
+	$(call say,GEN,$@) $(LUAJIT) tools/api/luacats.lua $(@D)
+
 .PHONY: lint-objects
 lint-objects: $(OBJECTS) $(C_TESTS)
 
-install: uplua
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/uplua/scripts $(DESTDIR)$(PREFIX)/share/doc/uplua
+install: uplua $(LUACATS)
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/uplua/scripts $(DESTDIR)$(PREFIX)/share/doc/uplua \
+	    $(DESTDIR)$(PREFIX)/share/uplua/luacats/uplua
 	install -m 755 uplua $(DESTDIR)$(PREFIX)/bin/uplua
 	install -m 644 $(wildcard scripts/*.lua) $(DESTDIR)$(PREFIX)/share/uplua/scripts
+	install -m 644 $(LUACATS) $(DESTDIR)$(PREFIX)/share/uplua/luacats
+	install -m 644 $(dir $(LUACATS))uplua/*.lua $(DESTDIR)$(PREFIX)/share/uplua/luacats/uplua
 	install -m 644 $(wildcard LICENSE README.md doc/*.md) $(DESTDIR)$(PREFIX)/share/doc/uplua
 
 clean:

@@ -61,8 +61,13 @@ done
 # The manual: short table cells, and questions whose files and functions exist.
 "${LUAJIT:-luajit}" tools/manual.lua || bad=1
 
+# The API: what is public is declared in lua/uplua/api/, from which doc/api.md is made, and nothing else is used.
+found=$("${LUAJIT:-luajit}" tools/api/page.lua | diff doc/api.md - | head -20)
+[ -z "$found" ] || complain 'doc/api.md is not what lua/uplua/api/ says: change that, and run make doc' "$found"
+./uplua tools/api/check.lua || bad=1
+
 # The form of the sources: clang-format's for C, 120 columns for all, and a banner that says what a file is.
-lua_sources=$(find lua scripts tests examples -name '*.lua')
+lua_sources=$(find lua scripts tests examples tools/api -name '*.lua')
 c_sources=$(find src bpf tests examples -name '*.[ch]')
 case $(clang-format --version 2>/dev/null) in
 *'version 14.'*)

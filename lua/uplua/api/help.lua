@@ -1,0 +1,60 @@
+-- What the manual says of a public name, as text: for help() at the prompt.
+local entries = require "uplua.api.entries"
+local text    = require "uplua.text"
+
+local help = {}
+
+local all, by_name, class_of -- read with the first question
+
+local function read()
+  if all then return end
+  all, by_name, class_of = entries.all(), {}, {}
+  for _, one in ipairs(all) do
+    by_name[one.name], by_name[one.path] = by_name[one.name] or one, by_name[one.path] or one
+    local result = one.results and one.results[1]
+    if not one.class and result then class_of[one.name] = result:match "^[%w_]+" end
+  end
+end
+
+-- The declaration of the member NAME of CLASS or of what it inherits from.
+local function member(class, name)
+  local _, types = entries.types()
+  while class do
+    local found = by_name[class .. ":" .. name] or by_name[class .. "." .. name]
+    if found then return found end
+    class = types[class] and types[class].parent
+  end
+end
+
+-- find(name): what declares NAME: "uprobe", "up.uprobe", "flame.write", "e.pid", "hist.percentile" (of what up.hist
+-- makes), "Probe:detach"; nil where nothing does.
+function help.find(name)
+  read()
+  name = name:gsub("^up%.", "", 1)
+  if by_name[name] then return by_name[name] end
+  local owner, rest = name:match "^([%w_]+)[.:]([%w_]+)$"
+  if owner then return member(class_of[owner] or owner, rest) end
+end
+
+-- of(name): its signature with types, what it does, what it raises and gives, and since when; nil and a suggestion
+-- where there is no such name.
+function help.of(name)
+  local one = help.find(name)
+  if not one then return nil, ("there is no '%s'%s"):format(name, text.did_you_mean(name, by_name)) end
+  local lines = { entries.typed(one), "  " .. one.text:gsub("`", "") }
+  if one.kinds then lines[#lines + 1] = "  of: " .. one.kinds:gsub(" ", ", ") end
+  if one.gives_nil then lines[#lines + 1] = "  nil and the reason: " .. one.gives_nil end
+  if one.raises then lines[#lines + 1] = "  raises: " .. one.raises end
+  lines[#lines + 1] = ("  since %s; doc/api.md, \"%s\""):format(one.since, one.chapter.title)
+  return table.concat(lines, "\n")
+end
+
+-- names(): all names that of() knows, in the manual's order.
+function help.names()
+  read()
+  local names = {}
+  for i, one in ipairs(all) do names[i] = one.name end
+  return names
+end
+
+return help

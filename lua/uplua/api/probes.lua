@@ -1,0 +1,259 @@
+-- The chapter "Probes" of the API.
+return {
+  title = "Probes",
+  types = {
+    { "Handler", "fun(e: Event): any", "a Lua function, which is compiled" },
+    { "Specs", "string|string[]", "one spec, or a list of specs" },
+    { "Probe", nil, "what a constructor of probes returns" },
+    { "Site", "{ path?: string, module?: string, [\"function\"]?: string, offset?: integer, inside?: integer, "
+      .. "where?: string }", "a place in code" },
+    { "UprobeOptions", "{ slide?: boolean|\"lossy\" }", "of uprobe" },
+    { "UretprobeOptions",
+      "{ slide?: boolean|\"lossy\", typed?: boolean, returns?: \"instructions\", throws?: boolean }", "of uretprobe" },
+    { "TypedOptions", "{ typed?: boolean }", "of kretprobe and fexit" },
+    { "PerfOptions", "{ period?: integer, hertz?: hertz }", "of perf; a number is the period" },
+    { "WatchOptions", "{ access: \"w\"|\"rw\"|\"x\", size?: 1|2|4|8 }", "of watch; a text is the access" },
+    { "TracepointOptions", "{ strings?: bytes, all?: boolean }", "of tracepoint" },
+    { "RawTracepointOptions", "{ all?: boolean }", "of raw_tracepoint" },
+    { "ExpressionOptions", "{ name?: string, kind?: \"value\"|\"number\"|\"condition\", at_return?: string }",
+      "of expression" },
+  },
+
+  {
+    head = { "", "" },
+    { [[`up.uprobe(spec: Specs, options?: UprobeOptions, handler: Handler): Probe`]],
+      [[the handler runs when the function is entered]],
+      raises = "a spec that names nothing, or what cannot be probed; a handler that cannot be compiled" },
+    { [[`up.uretprobe(spec: Specs, options?: UretprobeOptions, handler: Handler): Probe`]],
+      [[… when it returns]],
+      raises = "the same, and functions that would not survive it" },
+    { [[`up.kprobe(spec: Specs, handler: Handler): Probe`,
+        `up.kretprobe(spec: Specs, options?: TypedOptions, handler: Handler): Probe`]],
+      [[… when a function of the kernel is entered, or returns: `vfs_read`, `MODULE:FUNCTION`, `tcp_*`, at the entry
+        also `FUNCTION+OFFSET`]],
+      raises = "a function that the kernel does not have or does not let probe; a kernel without kprobes" },
+    { [[`up.fentry(spec: Specs, handler: Handler): Probe`,
+        `up.fexit(spec: Specs, options?: TypedOptions, handler: Handler): Probe`]],
+      [[the same, called by the function itself: cheaper, one function each]],
+      raises = "a function that the kernel does not have or does not let probe; a kernel without such probes" },
+    { [[`up.profile(hertz: hertz, handler: Handler): Probe`]],
+      [[handler runs `hertz` times a second on each CPU that is busy: in a traced process, or in the kernel on its
+        behalf]],
+      raises = "a rate that the kernel does not permit" },
+    { [[`up.perf(event: string, options: integer|PerfOptions, handler: Handler): Probe`]],
+      [[handler runs at one in `1e6` of the events: `"page-faults"`, `"cache-misses"`, …
+        ([handlers.md](handlers.md)), or `{ hertz = 99 }` times a second]],
+      raises = "an event that there is not, or that this CPU does not count" },
+    { [[`up.watch(where: address|string, options: string|WatchOptions, handler: Handler): Probe`]],
+      [[handler runs when the target's memory is accessed: `"w"`, `"rw"` or `"x"`; `{ "w", size = 8 }` also says how
+        many bytes]],
+      raises = "a place that is not there, or not aligned to its size; a run without a target" },
+    { [[`up.interval(period: duration, handler: Handler): Probe`]],
+      [[a timer in the kernel: handler runs each `"1s"`]],
+      raises = "a period of 0" },
+    { [[`up.tracepoint(spec: string, options?: TracepointOptions, handler: Handler): Probe`]],
+      [[… when the kernel passes the tracepoint `"sched:sched_switch"` for a traced process]],
+      raises = "a tracepoint that this kernel does not have" },
+    { [[`up.raw_tracepoint(name: string, options?: RawTracepointOptions, handler: Handler): Probe`]],
+      [[… without the record that it makes: cheaper, and the kernel's structures by their types]],
+      raises = "a tracepoint that this kernel does not have" },
+    { [[`up.syscall(name: Specs, handler: Handler): Probe`, `up.sysreturn(name: Specs, handler: Handler): Probe`]],
+      [[… when a thread makes the system call, and when that returns: `"openat"`, `"open*"`, a list, or `"*"` for
+        all by one probe]],
+      raises = "a system call that this CPU does not have" },
+    { [[`up.probe(spec: Specs, options?: table, handler: Handler): Probe`]],
+      [[a probe of the kind that the spec begins with, as `--list` prints it: `"syscall:open*"`,
+        `"usdt:./app:shop:sold"`; without a kind a uprobe. `spec` may be a list of specs]],
+      raises = "as the kind that the spec names, without the script's line" },
+    { [[`up.retprobe(spec: Specs, options?: table, handler: Handler): Probe`]],
+      [[… at the return of what the spec names]],
+      raises = "a kind that has no return, without the script's line" },
+    { [[`up.expression(source: string, options?: ExpressionOptions): Handler`]],
+      [[the Lua expression `source`, such as `"e.arg0 / 4096"`, as a function of the event for use in handlers]],
+      raises = "what is no expression, and names that are not there, without the script's line" },
+    { [[`up.list(what: string, details?: boolean): table[]`]],
+      [[what `--list` prints, as a table (lua/uplua/run/list.lua)]],
+      raises = "a kind that cannot be listed" },
+    { [[`up.syscall_name(nr: integer): string?`, `up.syscall_number(name: string): integer?`,
+        `up.errno_name(number: integer): string?`]],
+      [[`"openat"` of 257 (`"syscall 999"` of one without a name); the other way round (nil and the reason);
+        `"ENOENT"` of 2]],
+      gives_nil = "there is none of that name or number" },
+    { [[`up.usdt(spec: Specs, handler: Handler): Probe`]],
+      [[… when the program passes the USDT probe `"BINARY:PROVIDER:NAME"`, or `"PROVIDER:NAME"` in any module of the
+        target's ([handlers.md](handlers.md))]],
+      raises = "a probe that is in none of the target's modules" },
+  },
+
+  [==[
+Options stand in one table before the handler; a number or a text in its place is the one that is mostly given: the
+period of `up.perf`, the accesses of `up.watch`. Objects take their options last. What is misspelt is refused. So is any
+other wrong argument, at its line; what is not there is nil and the reason, where a function asks for it.
+
+Each of these constructors returns the **probe**, whatever it finds to stand on now or later:
+]==],
+
+  {
+    head = { "of a probe", "" }, class = "Probe",
+    { [[`p:detach(): Probe`]],
+      [[it sees no more hits and costs nothing; all others, and its maps, go on. Returns `p`, as the next two do]],
+      raises = "the run is over" },
+    { [[`p:attach(): Probe`]],
+      [[attaches it again]],
+      raises = "it cannot be attached; the run is over" },
+    { [[`p:replace(handler: Handler): Probe`]],
+      [[runs this handler from now on. One that does not fit is refused, and the old one stays]],
+      raises = "a handler that does not fit the probe and its maps; the run is over" },
+    { [[`p.hits: integer`]],
+      [[how often its handler has run, also after the run]] },
+    { [[`p:sites(): Site[]`]],
+      [[where it stands: `{ path, module, ["function"], offset, inside }`, in the kernel without a path; else `{
+        where = "…" }`]] },
+    { [[`tostring(p)`, `print(p)`]],
+      [[`uprobe libc:malloc: 1 site, 1,234 hits, attached`]] },
+    { [[`up.probes(): Probe[]`]],
+      [[the run's probes, in the order in which they were declared]] },
+  },
+
+  [==[
+- Before the run begins, `p:replace` gives the probe another handler, and `p:detach` keeps it from being attached. To
+  detach a probe that is detached does nothing, nor does attaching one that is attached.
+- `p:replace` attaches the new handler asleep, changes one word that both read, and detaches the old one. A hit that is
+  inside of the probe at that moment may be seen by both or by none: one on each CPU at the most. The end of the run
+  says how many replacements there were.
+- A call whose entry the old handler has kept returns under it. The old one stays attached until such calls have
+  returned, or for a second; the end of the run counts what is open then. A return handler that uses nothing of the
+  entry (no `e.arg0`, `e.elapsed` or the like) keeps nothing: a call that is open returns under the new one.
+- A return probe that is detached does not see the calls that are open.
+
+- `up.profile`: if taking samples takes the kernel too long, it lowers `perf_event_max_sample_rate` and leaves out the
+  samples above that rate; a message at the end says so.
+- `up.watch`: `where` is an address, `"BINARY:VARIABLE[+OFFSET]"` or `"BINARY:VARIABLE.FIELD[INDEX]"`.
+- `up.tracepoint`: the option `strings = 64` is the number of bytes that are taken of a text of any length;
+  `all = true`, of `up.raw_tracepoint` too, runs the handler for whatever process the kernel works then.
+- `up.kretprobe`, `up.fexit`, `up.uretprobe`: the option `typed = true` ("Handlers", below).
+- `up.probe` is for specs that a script's user gives: a message about a wrong spec does not name the script's line.
+- `up.expression` is for expressions that a script's user gives. Options: `name = "--key"` is what messages
+  call it. `kind` is `"number"` or `"condition"`; without it, or with `"value"`, any value will do.
+  `at_return = "--return"` is the option of the script that messages advise if the expression uses a field that only
+  returns have.
+
+BINARY is a path (it has a slash), a command in `$PATH`, or a library's short name such as `libc`: the library that the
+target has mapped or is going to map. A spec is one of
+]==],
+
+  {
+    head = { "spec", "" },
+    { [[`BINARY:FUNCTION`]],
+      [[the function of that name]] },
+    { [[`BINARY:str*`]],
+      [[all functions that match, file-local ones too: by symbol, or by readable C++ and Rust name (`operator
+        new*`); `*`, `?` and `[…]` as in the shell. `e.func` tells which was hit]] },
+    { [[`BINARY:ns::Klass::method`, `BINARY:ns::Klass::*`]],
+      [[C++ and Rust functions by their names as people read them: with all overloads, or with `method(int)` one]] },
+    { [[`BINARY:FUNCTION+OFFSET`, `BINARY:0xADDRESS`]],
+      [[an instruction; an address is the file's, as `nm` prints it, and needs no symbol. Code that is jumped to
+        (`f.cold`, the head of a PLT) gets no return probe]] },
+    { [[`BINARY@FILE:LINE`]],
+      [[where the code of a source line begins, in each function that has some and wherever one was inlined; needs
+        debug information]] },
+    { [[`{ spec, … }`]],
+      [[all of these; several names of one function are one site]] },
+  },
+
+  [==[
+In the lists that `up.probe`, `up.retprobe`, `up.syscall` and `trace.each` take, several names of one place are one
+site, too, whatever the specs' kinds. Probes that a script declares by separate calls each see all hits.
+
+Up to 100,000 functions are attached to by one link per binary and process. A pattern leaves functions out, which a
+message says and `--explain` lists:
+
+- functions that choose an implementation when they are first used (IFUNC), where the implementation is not known;
+- functions on which the kernel puts no probe;
+- functions that would not survive a probe. These are a return probe on `setjmp` or `_Unwind_Resume`, and vector
+  instructions that the kernel takes for others: it would jump where `vmovdqu` stores. On a nop of five bytes inside a
+  function Linux 6.18 puts a call. All corrupt the program.
+
+If a spec names such a function without a pattern, it is refused, and the message tells where the next instruction is.
+
+**Exceptions and other stacks.** A C++ program that throws through a function with a return probe ends, and so does a
+Rust program that panics through one, because the unwinder meets the probe's return address. One line warns of that
+where return probes are set in files that have code for exceptions. A program also ends if it leaves a probed function
+and goes on on another stack (`swapcontext`, Boost.Context, libco, libcoro and their kin): the kernel keeps one list of
+returns for each thread, and ends the program by SIGILL. One line warns of that where the file, or a library that is
+loaded with it, calls such a function.
+
+Both survive probes on the functions' return instructions, by the option `returns = "instructions"` or, for all of a
+run, `--returns instructions`. These probes are single-stepped, 10 microseconds each. A call is identified by the place
+on its stack where it began, whichever thread goes on with it. If a call is left without a return instruction, its end
+is not seen. It is counted when another call begins at the same place of the stack; such calls after the last one are
+not. Functions that may jump to code outside of them (another function, at their end; `.cold` parts) are refused, or
+left out of a pattern.
+
+**Go.** A Go program would not survive a return probe either: `uretprobe` puts probes on the function's return
+instructions instead, each stepped. A call is identified by its goroutine, whichever threads that runs in and wherever
+its stack is moved. `e.arg0`, `e.arg1` … and `e.ret` are in the registers of Go 1.17 and later (`rax`, `rbx`, `rcx` …;
+`r14` has the goroutine), one for each word: a string takes two. `e:ustack()` begins in the function itself. A call that
+needs a larger stack first hits the entry twice; its return is seen once. Returns of calls that a panic leaves, or that
+end in a jump to another function, are neither seen nor counted. Functions without any return instruction are refused.
+The tests do by hand what Go does (tests/targets/goroutines.c); it was also tried with Go 1.19.
+
+**Indirect functions** (58 of libc's: `strlen`, `memcpy`) are probed at the implementation that the target uses. For a
+running process, the word that its loader has written tells which. For a command and for the whole machine it is the
+implementation that uplua itself uses of that library.
+
+**The place of an entry probe.** A hit costs about 1 microsecond where the kernel emulates the probed instruction (a
+push, a jump, a call, a nop), and 10 where the CPU has to single-step it. So uplua puts the probe on the first
+instruction that the kernel emulates and at which the handler still sees every call in the same state. The instructions
+before it change no argument, no register of the caller's, not the stack and no memory, and no jump leads between them.
+`e.ip` and stacks still have the function's entry; `uplua --explain` tells the place of the probe and the reason.
+]==],
+
+  {
+    head = { "option", "" },
+    { [[`slide = false`]],
+      [[the probe stands on the function's first instruction, whatever that costs]] },
+    { [[`throws = false`]],
+      [[`uretprobe`: no exception leaves the function, nor does it go on on another stack: uplua does not warn of
+        that]] },
+    { [[`returns = "instructions"`]],
+      [[`uretprobe`: probes stand on the function's return instructions, instead of a changed return address
+        (above)]] },
+    { [[`slide = "lossy"`]],
+      [[the probe may stand behind conditional jumps too: cheaper, but calls that jump away before it, such as
+        `free(NULL)`, are not seen]] },
+  },
+
+  {
+    head = { "about specs and the target", "" },
+    { [[`up.defines(spec: string): boolean`]],
+      [[true if there is such a function; nil and the reason]] },
+    { [[`up.site(spec: string): Site?, string?`]],
+      [[`{ path, offset, module, function }`: where it is; nil and the reason. Two names of one function have the
+        same path and offset]],
+      gives_nil = "there is no such function" },
+    { [[`up.modules_defining(name: string|string[], later?: fun(path: string)): string[]`]],
+      [[paths of the target's modules that define the function themselves; of a list of names, one of them]] },
+  },
+
+  [==[
+`later(path)` is called for each such module that a process of the target loads afterwards. The probes that it declares
+are attached, and a message says how late that was.
+]==],
+
+  {
+    head = { "about what probes cost", "" },
+    { [[`up.probe_cost(): string?, table[]?`]],
+      [[the time that `e.elapsed` of functions is net of: a text for reports, `"net of the probe's own 0.7 us (± 0.1
+        us)"`, and a list of `{ entry, exits, ns, low, high }`]],
+      gives_nil = "no handler uses e.elapsed of a function" },
+  },
+
+  [==[
+In that list, `entry` tells how the kernel gets past the function's first instruction: `"emulated"`, `"stepped"`, or
+`"replaced"` where it may put a call in its place (Linux 6.18). `exits` is true where probes stand on return
+instructions. `ns` is the median of the last measurement; uplua measures at the start and then once a second. `low` and
+`high` are the smallest 10th and the largest 90th percentile. `up.probe_cost` returns nil and the reason if no handler
+uses `e.elapsed` of a function.
+]==],
+}

@@ -1,0 +1,32 @@
+-- The chapter "The run" of the API.
+return {
+  title = "The run",
+  classes = { timer = "Timer" },
+  types = { { "Timer", nil, "what every and after return" } },
+
+  {
+    head = { "", "" },
+    { [[`up.every(period: duration, fn: fun()): Timer`, `up.after(delay: duration, fn: fun()): Timer`]],
+      [[call fn while the run lasts; return a timer with `cancel()`]],
+      defines = "`timer:cancel()`", raises = "a period of 0" },
+    { [[`up.at_start(fn: fun())`]],
+      [[calls fn when all probes are attached, before a command begins: counts before that have no known beginning]] },
+    { [[`up.at_stop(fn: fun())`]],
+      [[calls fn when the run ends, before the probes are detached]] },
+    { [[`up.at_exit(fn: fun())`]],
+      [[calls fn for the report, after they are]] },
+    { [[`up.report(period: duration|false?, fn: fun()): Timer?`]],
+      [[calls fn as `at_exit` does; with a period also each time that it has passed, as for `--interval` of a
+        script]] },
+    { [[`up.exit(status?: integer)`]],
+      [[ends the run; in handlers too]],
+      raises = "a status that is not from 0 to 255" },
+    { [[`up.ledger(): table[]`]],
+      [[what was lost so far: a list of `{ text, count }`, empty where nothing was]] },
+  },
+
+  [==[
+Each report of `up.report` has the time above it; the last one also has the length of its period. With false or nil as
+period there is only the report at the end.
+]==],
+}
