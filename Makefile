@@ -320,6 +320,7 @@ bench:
 	@tests/bench/names
 	@tests/bench/sampling
 	@tests/bench/scripts
+	@./uplua tests/bench/hits.lua
 
 # Stacks of what commands execute, with and without tables of earlier runs: about ten minutes.
 bench-followed: N ?= 20

@@ -250,4 +250,21 @@ like(got.out, "^0\t23\tuprobe %S+: 1 site, 23 hits, attached\t0\tdetached\n0\t11
      "handlers are replaced, and probes detached, before the run begins")
 is(got.err, "", "nothing is lost")
 
+-- A probe that waits for the command's first instruction, detached before that.
+got = run [[
+  local n, m = up.count(), up.count()
+  local p = up.interval("10ms", function(e) n:inc() end)
+  local q = up.profile(99, function(e) m:inc() end)
+  up.at_start(function() p:detach() q:detach() end)
+  begin(function()
+    os.execute "sleep 0.1"
+    print(n:get(), m:get(), p.hits, q.hits, tostring(q):match "%w+$")
+    p:attach() q:attach()
+    os.execute "sleep 0.1"
+    print(p.hits == n:get() and n:get() > 3, tostring(q):match "%w+$")
+  end)
+]]
+is(got.out:gsub("^%d+\t0\t%d+", "N\t0\tN"), "N\t0\tN\t0\tdetached\ntrue\tattached\n",
+   "what waits for a command is not attached once it was detached")
+
 tap.done_testing()

@@ -124,7 +124,10 @@ function attach.release()
   if load.walks_stacks() then stack.settle() end
   timing.mark "settled"
   local mine = kept()
-  local list = mine.late
+  local list = {}
+  for _, item in ipairs(mine.late) do -- the script may have detached some meanwhile
+    if not (item.probe.handle and item.probe.handle.asleep) then list[#list + 1] = item end
+  end
   mine.late = {}
   local walked = load.walks_stacks() and not filter.is_open()
   if #list > 0 or walked then

@@ -70,6 +70,7 @@ local function new(kind, spec, fn)
     leaving = {},        -- … and is to be closed as soon as its calls have returned
     past = 0,            -- hits of what was closed
     replaced = 0,        -- how often the handler was
+    abandoned = 0,       -- calls that were open when their programs were closed
     version = 1,
     origin = nil,        -- where the states are: { fd, count, states }
     number = nil,        -- of its own
@@ -103,8 +104,8 @@ function handle.enclose(kind, spec, fn, ...)
   return self
 end
 
--- Those of the run, in the order in which they were declared.
-function handle.all() return { unpack(own().list) } end
+-- probes(): the probes of the run, in the order in which they were declared.
+function handle.probes() return { unpack(own().list) } end
 
 -- What was declared is part of a setup that has succeeded …
 function handle.keep()
@@ -148,8 +149,10 @@ function handle.lost()
     local name = ("%s %s: "):format(self.kind, self.spec)
     list[#list + 1] = { name .. "handler replaced: a hit on each CPU may have been seen by both handlers, or by none",
                         self.replaced }
-    list[#list + 1] = { name .. "calls that were open a second after their handler was replaced or detached: return " ..
-                        "not seen", self.abandoned or 0 }
+    local record = self.records[1]
+    local ends = record and record.provider.of_return == "call" -- a thread's end in a system call is not seen
+    local text = "%scalls that were open%s a second after their handler was replaced or detached: return not seen"
+    list[#list + 1] = { text:format(name, ends and ", or that had ended with their threads," or ""), self.abandoned }
   end
   return list
 end
@@ -198,7 +201,7 @@ end
 local function close(self, items)
   require "uplua.probe.attach".detach(items)
   local hits, open = counts_of(items)
-  self.past, self.abandoned = self.past + hits, (self.abandoned or 0) + open
+  self.past, self.abandoned = self.past + hits, self.abandoned + open
   require "uplua.probe.load".retire(items)
 end
 
@@ -369,8 +372,5 @@ function methods:sites()
   end
   return list
 end
-
--- probes(): the probes of the run, in the order in which they were declared.
-handle.probes = handle.all
 
 return handle
