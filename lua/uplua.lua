@@ -45,7 +45,7 @@ for module, names in pairs {
   ["probe.setup"] = "ledger",
 
   -- text
-  text = "printf clock now duration seconds thousands plural bar escape quote",
+  text = "printf clock now thousands plural bar escape quote",
 
   -- the script's own options
   args = "args wrong",

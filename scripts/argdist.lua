@@ -15,6 +15,7 @@ argdist: which values does an expression take at a probe?
   $ uplua argdist.lua syscall:read --return --value e.ret --key e.comm
 --]=]
 local up   = require "uplua"
+local text = require "uplua.text"
 local view = require "uplua.view"
 
 local options = up.args {
@@ -24,7 +25,7 @@ local options = up.args {
   { "where,w",    "EXPR", "string",   false, "only hits for which EXPR is true" },
   { "return,r",                              "at the return: e.ret, e.elapsed" },
   { "top,n",      "N",    "integer",  20,    "the N most frequent keys; 0: all" },
-  { "interval,i", "TIME", "duration", false, "print the counts each TIME, too", least = 0.01 },
+  { "interval,i", "TIME", "duration", false, "print the counts each TIME, too", least = "10ms" },
 }
 if #options ~= 1 then up.wrong("one spec is expected, such as libc:malloc, not %d", #options) end
 
@@ -58,7 +59,7 @@ end
 
 local function print_histograms(histograms)
   for key, h in histograms:top(options.top > 0 and options.top or nil, "count") do
-    up.printf("%s\n%s\n\n", type(key) == "string" and up.escape(key) or key, h)
+    up.printf("%s\n%s\n\n", type(key) == "string" and text.escape(key) or key, h)
   end
 end
 

@@ -14,7 +14,8 @@ of long ones up to 255 bytes for each of these; "…" stands for what is left ou
   $ uplua execsnoop.lua --exits
   $ uplua --follow execsnoop.lua -- make
 --]=]
-local up = require "uplua"
+local up   = require "uplua"
+local text = require "uplua.text"
 
 local options = up.args {
   "execsnoop.lua [options] [-- PID ... or COMMAND]",
@@ -70,8 +71,8 @@ if options.exits then
 end
 
 local function line(format, ...)
-  local text = format:format(...)
-  if not options.name or text:find(options.name, 1, true) then up.printf("%s\n", text) end
+  local shown = format:format(...)
+  if not options.name or shown:find(options.name, 1, true) then up.printf("%s\n", shown) end
 end
 
 local function exit_of(code)
@@ -95,18 +96,18 @@ events:each(function(ev)
     add(words[pid] or {}, ev.word, ev.part)
   elseif ev.at then
     local list = words[pid] or {}
-    for i, word in ipairs(list) do list[i] = up.quote(word) end
+    for i, word in ipairs(list) do list[i] = text.quote(word) end
     if ev.rest then list[#list + 1] = "…" end
-    local command = up.escape(table.concat(list, " "))
-    line("%s  %-15s %7d %7d  %s", up.clock(ev.at), up.escape(ev.comm), pid, ev.parent, command)
+    local command = text.escape(table.concat(list, " "))
+    line("%s  %-15s %7d %7d  %s", up.clock(ev.at), text.escape(ev.comm), pid, ev.parent, command)
     words[pid] = nil
     began[pid] = options.exits and { at = ev.at, born = ev.born } or nil
   elseif ev.failed then
-    local path, why = up.escape(ev.path or "?"), up.errno_name(-ev.ret)
-    line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), up.escape(ev.comm), pid, "", path, why)
+    local path, why = text.escape(ev.path or "?"), up.errno_name(-ev.ret)
+    line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), text.escape(ev.comm), pid, "", path, why)
   elseif began[pid] and began[pid].born == ev.born then
-    line("%s  %-15s %7d %7s  ended with %s after %s", up.clock(ev.ended), up.escape(ev.comm), pid, "", exit_of(ev.code),
-      up.seconds(tonumber(ev.ended - began[pid].at) / 1e9))
+    line("%s  %-15s %7d %7s  ended with %s after %s", up.clock(ev.ended), text.escape(ev.comm), pid, "",
+      exit_of(ev.code), text.time(ev.ended - began[pid].at))
     began[pid] = nil
   end
 end)

@@ -21,7 +21,7 @@ local view  = require "uplua.view"
 
 local options = up.args {
   "funccount.lua [options] SPEC ... [-- PID ... or COMMAND]",
-  { "interval,i",   "TIME", "duration", false, "print the counts each TIME, too", least = 0.01 },
+  { "interval,i",   "TIME", "duration", false, "print the counts each TIME, too", least = "10ms" },
   { "top,n",        "N",    "integer",  0,     "the N most called; 0: all" },
   { "by-process,p",                            "by process and function" },
 }

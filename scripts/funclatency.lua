@@ -20,6 +20,7 @@ A spec is libc:malloc, 'libc:str*', syscall:openat, kprobe:vfs_read. Calls that 
 --]=]
 local up    = require "uplua"
 local probe = require "uplua.probe"
+local text  = require "uplua.text"
 local view  = require "uplua.view"
 
 local options = up.args {
@@ -27,7 +28,7 @@ local options = up.args {
   { "by-caller,c",                            "by function and caller" },
   { "by-process,p",                           "by process and function" },
   { "histogram,H",                            "a histogram for each, too" },
-  { "interval,i",  "TIME", "duration", false, "print the times each TIME, too", least = 0.01 },
+  { "interval,i",  "TIME", "duration", false, "print the times each TIME, too", least = "10ms" },
   { "top,n",       "N",    "integer",  20,    "the N in which most time was spent; 0: all" },
 }
 if #options == 0 then up.wrong "which functions? Give specs, such as libc:malloc" end
@@ -81,7 +82,7 @@ up.report(options.interval, function()
   if several then probe.name_apart(rows, options) end
   for _, row in ipairs(latencies:print(rows)) do
     if options.histogram then
-      local where = row.caller and " from " .. row.caller or row.comm and " in " .. up.escape(row.comm) or ""
+      local where = row.caller and " from " .. row.caller or row.comm and " in " .. text.escape(row.comm) or ""
       up.printf("\n%s%s, ns\n%s\n", row.func, where, row.histogram)
     end
   end

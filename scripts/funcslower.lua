@@ -15,6 +15,7 @@ A spec is libc:malloc, 'libc:str*', syscall:openat, kprobe:vfs_read.
   $ uplua funcslower.lua --min 10ms syscall:fsync 'syscall:*write*' -- postgres
 --]=]
 local up    = require "uplua"
+local text  = require "uplua.text"
 local trace = require "uplua.trace"
 
 local options = up.args {
@@ -25,10 +26,10 @@ local options = up.args {
 }
 if #options == 0 then up.wrong "which functions? Give specs, such as syscall:fsync" end
 
-local slow = { returns = true, min = options.min * 1e9, where = options.where, stack = options.stack }
+local slow = { returns = true, min = options.min, where = options.where, stack = options.stack }
 trace.each(options, slow, function(event)
-  local took = up.seconds(tonumber(event.elapsed) / 1e9)
-  up.printf("%s  %-15s %7d %9s  %s\n", up.clock(event.time), up.escape(event.comm), event.tid, took, event.call)
+  local took = text.time(event.elapsed)
+  up.printf("%s  %-15s %7d %9s  %s\n", up.clock(event.time), text.escape(event.comm), event.tid, took, event.call)
   if event.stack then up.printf("%s\n", event.stack) end
 end)
 

@@ -49,9 +49,9 @@ local options = up.args {
   arguments = 2,
 }
 
-local interval, message = text.parse_duration(options[1] or 10)
+local interval, message = text.duration(options[1] or "10s")
 if not interval then up.wrong("interval: %s", message) end
-if interval == 0 then up.wrong("interval: a report every 0 s would never end") end
+if interval < 1000 then up.wrong("interval: a report every %s would never end", text.time(interval)) end
 local count = tonumber(options[2] or math.huge)
 if not count or count < 1 then up.wrong("count: '%s' is not a number of reports", options[2]) end
 if options.sample < 1 then up.wrong("--sample: one block in %d cannot be followed", options.sample) end
@@ -396,7 +396,7 @@ local function held_by_stack(now)
   local held, by_name, list = {}, {}, {}
   local sum = { now = now, bytes = 0, blocks = 0, oldest = now, newest = 0, gone = 0, spaces = {} }
   sum.young = { bytes = 0, blocks = 0 }
-  for _, map in ipairs { live, moving } do add_blocks(map, held, now - options.older * 1e9, sum) end
+  for _, map in ipairs { live, moving } do add_blocks(map, held, now - options.older, sum) end
   for stack, h in pairs(held) do
     h.bytes, h.blocks = h.bytes * options.sample, h.blocks * options.sample
     merge(sum, h)
@@ -411,8 +411,6 @@ local function held_by_stack(now)
   table.sort(list, by_size)
   return list, sum
 end
-
-local function seconds_between(from, to) return text.seconds(tonumber(to - from) / 1e9) end
 
 -- The name of process PID, as ps gives it; a command that is about to start has that of its file.
 local function process_name(pid)
@@ -430,15 +428,15 @@ for i, pid in ipairs(pids) do target_names[i] = ("%s (pid %d)"):format(process_n
 local target_name = table.concat(target_names, ", ")
 
 local function print_header(now)
-  up.printf("mallocleak: %s, %s, %s, %s\n", target_name, seconds_between(started, now),
+  up.printf("mallocleak: %s, %s, %s, %s\n", target_name, text.time(now - started),
     plural(allocations:get(), "allocation"), plural(frees:get(), "free"))
 end
 
 local INDENT = (" "):rep(9)
 
 local function print_stack(h, now)
-  local ages = "oldest " .. seconds_between(h.oldest, now)
-  if h.blocks > 1 then ages = ages .. ", newest " .. seconds_between(h.newest, now) end
+  local ages = "oldest " .. text.time(now - h.oldest)
+  if h.blocks > 1 then ages = ages .. ", newest " .. text.time(now - h.newest) end
   up.printf("   %s in %s, %s\n%s\n\n", plural(h.bytes, "byte"), plural(h.blocks, "block"), ages,
     (h.name:gsub("%s*([^\n]+)", "\n" .. INDENT .. "%1"):sub(2)))
 end
@@ -484,7 +482,7 @@ local function print_left_out(sum)
   local young, gone = sum.young, sum.gone * options.sample
   if young.blocks > 0 then
     up.printf("   left out: %s in %s that are younger than %s\n", plural(young.bytes * options.sample, "byte"),
-      plural(young.blocks * options.sample, "block"), text.seconds(options.older))
+      plural(young.blocks * options.sample, "block"), text.time(options.older))
   end
   if gone > 0 then up.printf("   %s gone with the program that executed this one\n", plural(gone, "block")) end
 end

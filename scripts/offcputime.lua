@@ -21,6 +21,7 @@ A thread that waits from before tracing began, or still waits at its end, is not
 local up     = require "uplua"
 local files  = require "uplua.stack_files"
 local stacks = require "uplua.stacks"
+local text   = require "uplua.text"
 
 local options = up.args {
   "offcputime.lua [options] [-- PID ... or COMMAND]",
@@ -35,7 +36,7 @@ files.check(options)
 
 local away = up.hash { max = 65536 } -- thread → { since, stack, comm }
 local spent, times = up.sum(), up.count()
-local least = math.floor(options.min * 1e9 + 0.5)
+local least = options.min
 local blocked_only = options.blocked
 
 local function stack_of(e) return e:stack() end
@@ -75,9 +76,9 @@ up.at_exit(function()
   local often = {}
   for _, row in ipairs(stacks.rows(times)) do often[row.id] = row.number end
   local shown = stacks.print(rows, options.top, function(row)
-    return ("%12s  %s"):format(up.seconds(row.number / 1e9), up.plural(often[row.id] or 0, "time"))
+    return ("%12s  %s"):format(text.time(row.number), text.plural(often[row.id] or 0, "time"))
   end)
-  up.printf("%s off the CPU in %s\n", up.seconds(sum / 1e9), stacks.told(rows, shown, "longest"))
+  up.printf("%s off the CPU in %s\n", text.time(sum), stacks.told(rows, shown, "longest"))
   for _, row in ipairs(rows) do row.number = math.floor(row.number / 1000 + 0.5) end
   files.write(options, stacks.named(rows), { title = "Off the CPU", unit = "us" })
 end)

@@ -11,7 +11,8 @@ and the path as the program gave it.
 
   $ uplua opensnoop.lua --failed -- git status
 --]=]
-local up = require "uplua"
+local up   = require "uplua"
+local text = require "uplua.text"
 
 local options = up.args {
   "opensnoop.lua [options] [-- PID ... or COMMAND]",
@@ -41,9 +42,9 @@ if jit.arch == "x64" then up.sysreturn("open", tell) end -- newer machines have 
 
 opened:each(function(o)
   if options.name and not (o.path or ""):find(options.name, 1, true) then return end
-  local result, took = o.ret < 0 and up.errno_name(-o.ret) or o.ret, up.seconds(tonumber(o.ns) / 1e9)
+  local result, took = o.ret < 0 and up.errno_name(-o.ret) or o.ret, text.time(o.ns)
   up.printf("%s  %-15s %7d %12s %9s  %s\n",
-            up.clock(o.at), up.escape(o.comm), o.pid, result, took, up.escape(o.path or "?"))
+            up.clock(o.at), text.escape(o.comm), o.pid, result, took, text.escape(o.path or "?"))
 end)
 
 up.printf("%-15s  %-15s %7s %12s %9s  %s\n", "Time", "Process", "PID", "Descriptor", "Took", "Path")

@@ -23,6 +23,7 @@ Ends on Ctrl-C, when the target exits, or after --duration.
 local up     = require "uplua"
 local files  = require "uplua.stack_files"
 local stacks = require "uplua.stacks"
+local text   = require "uplua.text"
 
 local options = up.args {
   "profile.lua [options] [-- PID ... or COMMAND]",
@@ -64,10 +65,10 @@ end)
 up.at_exit(function()
   local rows, sum = stacks.rows(samples, LABELS[options.by])
   local shown = stacks.print(rows, options.top, function(row)
-    return ("%8s  %.1f %%"):format(up.thousands(row.number), 100 * row.number / sum)
+    return ("%8s  %.1f %%"):format(text.thousands(row.number), 100 * row.number / sum)
   end)
   local others = seen:get() - sum
-  up.printf("%s in %s%s\n", up.plural(sum, "sample"), stacks.told(rows, shown, "most frequent"),
-    others > 0 and ("; %s left out"):format(up.plural(others, "other was", "others were")) or "")
+  up.printf("%s in %s%s\n", text.plural(sum, "sample"), stacks.told(rows, shown, "most frequent"),
+    others > 0 and ("; %s left out"):format(text.plural(others, "other was", "others were")) or "")
   files.write(options, stacks.named(rows), { title = "CPU time" })
 end)

@@ -16,13 +16,14 @@ A thread counts from the first time on that it leaves a CPU while it is traced.
   $ uplua --duration 10s runqlat.lua --by-process
 --]=]
 local up   = require "uplua"
+local text = require "uplua.text"
 local view = require "uplua.view"
 
 local options = up.args {
   "runqlat.lua [options] [-- PID ... or COMMAND]",
   { "by-process,p",                          "by process" },
   { "histogram,H",                           "a histogram of each, too" },
-  { "interval,i", "TIME", "duration", false, "print the times each TIME, too", least = 0.01 },
+  { "interval,i", "TIME", "duration", false, "print the times each TIME, too", least = "10ms" },
   { "top,n",      "N",    "integer",  20,    "the N that waited longest in all; 0: all" },
   arguments = 0,
 }
@@ -90,7 +91,7 @@ up.report(options.interval, function()
   end
   for _, row in ipairs(waits:print(rows)) do
     if options.histogram then
-      local who = row.comm and ("%s (pid %d), "):format(up.escape(row.comm), row.pid) or ""
+      local who = row.comm and ("%s (pid %d), "):format(text.escape(row.comm), row.pid) or ""
       up.printf("\n%sns\n%s\n", who, row.histogram)
     end
   end

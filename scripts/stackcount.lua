@@ -22,6 +22,7 @@ syscall:openat.
 local up     = require "uplua"
 local files  = require "uplua.stack_files"
 local stacks = require "uplua.stacks"
+local text   = require "uplua.text"
 
 local options = up.args {
   "stackcount.lua [options] SPEC ... [-- PID ... or COMMAND]",
@@ -50,7 +51,7 @@ local function process_of(key) return ("%s (pid %d)"):format(key[1], key[2]) end
 
 up.at_exit(function()
   local rows, sum = stacks.rows(hits, options.by_process and process_of)
-  local shown = stacks.print(rows, options.top, function(row) return ("%12s"):format(up.thousands(row.number)) end)
-  up.printf("%s in %s\n", up.plural(sum, "hit"), stacks.told(rows, shown, "most frequent"))
+  local shown = stacks.print(rows, options.top, function(row) return ("%12s"):format(text.thousands(row.number)) end)
+  up.printf("%s in %s\n", text.plural(sum, "hit"), stacks.told(rows, shown, "most frequent"))
   files.write(options, stacks.named(rows), { title = table.concat(options, " "), unit = "hits" })
 end)

@@ -17,10 +17,11 @@ Where the CPU has too few counters for all events, each counts for a share of th
 --]=]
 local up       = require "uplua"
 local counting = require "uplua.counter"
+local text     = require "uplua.text"
 
 local options = up.args {
   "stat.lua [options] SPEC ... [-- PID ... or COMMAND]",
-  { "interval,i", "TIME", "duration", "1s",  "a line each TIME", least = 0.01 },
+  { "interval,i", "TIME", "duration", "1s",  "a line each TIME", least = "10ms" },
   { "count,c",    "N",    "integer",  false, "end after N lines", least = 1 },
 }
 if #options == 0 then up.wrong "no probes to count: give specs, such as syscall:openat or perf:page-faults" end
@@ -92,7 +93,7 @@ for i, title in ipairs(titles_of(options)) do
   local event = spec:match "^perf:(.+)$"
   if not event then up.probe(spec, function() hits[i]:inc() end) end
   columns[i] = event and counter_column(event) or hits_column(i)
-  columns[i].title, columns[i].width = up.escape(title), math.max(#up.escape(title), 11)
+  columns[i].title, columns[i].width = text.escape(title), math.max(#text.escape(title), 11)
 end
 
 local function print_line(head, field, rest)
@@ -103,7 +104,7 @@ local function print_line(head, field, rest)
 end
 
 -- Numbers as they were counted; those that are scaled with their share, as perf stat shows them.
-local function shown(n, share) return n and up.thousands(n) .. counting.share(share) or "not counted" end
+local function shown(n, share) return n and text.thousands(n) .. counting.share(share) or "not counted" end
 
 local lines, since = 0, nil
 
@@ -115,7 +116,7 @@ local function report(partial)
     cells[i], any = shown(n, share), any or n ~= 0
   end
   if any or not partial then
-    local rest = partial and ("  in %s"):format(up.seconds(tonumber(now - since) / 1e9))
+    local rest = partial and ("  in %s"):format(text.time(now - since))
     print_line(up.clock(now), function(_, i) return cells[i] end, rest)
   end
   since = now

@@ -23,7 +23,7 @@ local options = up.args {
   "syscalls.lua [options] [-- PID ... or COMMAND]",
   { "by-process,p",                           "by process and system call" },
   { "errors,e",                               "the errors by name, too" },
-  { "interval,i",  "TIME", "duration", false, "print the counts each TIME, too", least = 0.01 },
+  { "interval,i",  "TIME", "duration", false, "print the counts each TIME, too", least = "10ms" },
   { "top,n",       "N",    "integer",  0,     "the N in which most time was spent; 0: all" },
   arguments = 0,
 }

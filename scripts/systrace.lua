@@ -17,6 +17,7 @@ shown as addresses.
 --]=]
 local up   = require "uplua"
 local call = require "uplua.call"
+local text = require "uplua.text"
 
 local options = up.args {
   "systrace.lua [options] [-- PID ... or COMMAND]",
@@ -44,6 +45,6 @@ end
 
 events:each(function(record)
   local line = call.line(calls[tonumber(record.nr)], record)
-  local took = record.elapsed and (" <%s>"):format(up.seconds(tonumber(record.elapsed) / 1e9)) or ""
-  up.printf("%s  %-15s %7d  %s%s\n", up.clock(record.time), up.escape(record.comm), record.tid, line, took)
+  local took = record.elapsed and (" <%s>"):format(text.time(record.elapsed)) or ""
+  up.printf("%s  %-15s %7d  %s%s\n", up.clock(record.time), text.escape(record.comm), record.tid, line, took)
 end)

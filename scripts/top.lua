@@ -18,6 +18,7 @@ left out, unless there is no whole one.
   $ uplua top.lua --return --sum 'e.ret > 0 and e.ret or 0' syscall:read syscall:write
 --]=]
 local up   = require "uplua"
+local text = require "uplua.text"
 local view = require "uplua.view"
 
 local options = up.args {
@@ -26,7 +27,7 @@ local options = up.args {
   { "sum,s",      "EXPR", "string",   false, "a column with the sum of EXPR's values" },
   { "return,r",                              "at the return: e.ret, e.elapsed" },
   { "top,n",      "N",    "integer",  20,    "so many rows", least = 1 },
-  { "interval,i", "TIME", "duration", "1s",  "a table each TIME", least = 0.01 },
+  { "interval,i", "TIME", "duration", "1s",  "a table each TIME", least = "10ms" },
   { "count,c",    "N",    "integer",  false, "end after N tables", least = 1 },
 }
 if #options == 0 then up.wrong "no probes to count: give specs, such as syscall:'*'" end
@@ -60,17 +61,17 @@ local tables, since = 0, nil
 -- Prints who has hit the probes since the last table; PARTIAL: an interval is not over.
 local function report(partial)
   local now = up.now()
-  local seconds, rows, all, added = tonumber(now - since) / 1e9, {}, 0, sum and sums:take()
+  local passed, rows, all, added = tonumber(now - since), {}, 0, sum and sums:take()
   since = now
   for k, n in hits:take():pairs() do
     all = all + n
-    local row = { hits = n, rate = math.floor(n / seconds + 0.5), sum = added and added:get(k) or nil }
+    local row = { hits = n, rate = math.floor(n / passed * 1e9 + 0.5), sum = added and added:get(k) or nil }
     if options.key then row.key = k else row.comm, row.pid = k[1], k[2] end
     rows[#rows + 1] = row
   end
   local ended = partial and ", where it ended" or ""
   busiest:refresh(rows, ("%s  %s of %d in %s%s")
-    :format(up.clock(now), up.plural(all, "hit"), #rows, up.seconds(seconds), ended))
+    :format(up.clock(now), text.plural(all, "hit"), #rows, text.time(passed), ended))
 end
 
 -- What they have hit while some were still missing is of no interval.

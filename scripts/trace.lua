@@ -16,6 +16,7 @@ usdt:./app:shop:sold.
   $ uplua trace.lua --return syscall:openat -- git status
 --]=]
 local up    = require "uplua"
+local text  = require "uplua.text"
 local trace = require "uplua.trace"
 
 local options = up.args {
@@ -27,8 +28,8 @@ local options = up.args {
 if #options == 0 then up.wrong "no probes to trace: give specs, such as syscall:openat" end
 
 trace.each(options, { returns = options["return"], where = options.where, stack = options.stack }, function(event)
-  up.printf("%s  %-15s %7d  %s%s\n", up.clock(event.time), up.escape(event.comm), event.tid, event.call,
-    event.elapsed and (" (%s)"):format(up.seconds(tonumber(event.elapsed) / 1e9)) or "")
+  up.printf("%s  %-15s %7d  %s%s\n", up.clock(event.time), text.escape(event.comm), event.tid, event.call,
+    event.elapsed and (" (%s)"):format(text.time(event.elapsed)) or "")
   if event.stack then up.printf("%s\n", event.stack) end
 end)
 

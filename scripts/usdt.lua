@@ -15,6 +15,7 @@ patterns.
   $ uplua usdt.lua trace './app:shop:*' -- ./app
 --]=]
 local up    = require "uplua"
+local text  = require "uplua.text"
 local trace = require "uplua.trace"
 local view  = require "uplua.view"
 
@@ -44,7 +45,7 @@ end
 
 function actions.trace()
   trace.each(spec, { where = options.where, stack = options.stack }, function(event)
-    up.printf("%s  %-15s %7d  %s\n", up.clock(event.time), up.escape(event.comm), event.tid, event.call)
+    up.printf("%s  %-15s %7d  %s\n", up.clock(event.time), text.escape(event.comm), event.tid, event.call)
     if event.stack then up.printf("%s\n", event.stack) end
   end)
 end

@@ -7,12 +7,13 @@
 --     { "combined-only",                     "one line for each stack" },       -- a flag
 --     arguments = 2,          -- what may be given besides options: at most so much (nil: any)
 --   }
---   opts.top, opts.older (seconds), opts.combined_only (true or false), opts[1] … (what is not an option, as text)
+--   opts.top, opts.older (ns), opts.combined_only (true or false), opts[1] … (what is not an option, as text)
 --
 -- A row is { name, metavariable, type, default, help } or, for a flag, { name, help }. Types: string, number, integer
--- (0 and up), duration (seconds), size (bytes); `least = 1` and `most = 100` in the row are the range of the numbers. A
--- default of false or nil means that the option may be missing: write false, since a row has no holes. "top,T" also
--- gives the option the letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
+-- (0 and up), duration (ns; the user writes 500ms, or 5 for seconds), size (bytes); `least = 1` and `most = 100` in the
+-- row are the range of the numbers. Defaults and ranges may be written as the user does: "10ms". A default of false or
+-- nil means that the option may be missing: write false, since a row has no holes. "top,T" also gives the option the
+-- letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
 -- --help prints the help, with the first line of the script's banner (--[=[ name: what is it for?), and ends with
 -- status 0; a wrong option prints a message and ends with status 2.
 local option_table = require "uplua.base.option_table"
@@ -36,8 +37,8 @@ local TYPES = {
   string = function(value) return value end,
   number = check_number,
   integer = check_integer,
-  duration = text.parse_duration,
-  size = text.parse_size,
+  duration = text.duration,
+  size = text.size,
 }
 
 local OPTIONS = { arguments = option_table.integer(0, 2 ^ 53) }
@@ -59,10 +60,9 @@ local function rows_of(declaration)
     elseif type(given) == "table" and #given == 5 and TYPES[given[3]] then
       row = { metavariable = given[2], convert = TYPES[given[3]], default = given[4] or nil, help = given[5] }
       local range = option_table.read("args: row " .. i - 1, option_table.named(given), RANGE, 4)
-      row.least, row.most = range.least, range.most
-      if given[3] == "duration" and type(row.default) == "string" then row.default = text.duration(row.default) end
-      if given[3] == "size" and type(row.default) == "string" then row.default = text.parse_size(row.default) end
-      row.shown_default = given[4]
+      row.shown_default, row.shown_least, row.shown_most = given[4], range.least, range.most
+      local function value(v) return type(v) == "string" and row.convert(v) or v end
+      row.default, row.least, row.most = value(row.default), value(range.least), value(range.most)
     else
       error(("args: row %d is { name, metavariable, type, default, help } or { name, help }; types are string, number, "
         .. "integer, duration, size"):format(i - 1), 4)
@@ -82,10 +82,10 @@ local function convert(row, value)
   local converted, message = row.convert(value)
   if converted == nil then return nil, message end
   if row.least and converted < row.least then
-    return nil, ("%s is below the least, %s"):format(value, tostring(row.least))
+    return nil, ("%s is below the least, %s"):format(value, tostring(row.shown_least))
   end
   if row.most and converted > row.most then
-    return nil, ("%s is above the most, %s"):format(value, tostring(row.most))
+    return nil, ("%s is above the most, %s"):format(value, tostring(row.shown_most))
   end
   return converted
 end

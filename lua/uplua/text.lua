@@ -181,37 +181,45 @@ function text.plural(n, one, many)
   return text.thousands(n) .. " " .. (n == 1 and one or many or one .. "s")
 end
 
-local seconds_of = { ns = 1e-9, us = 1e-6, ms = 1e-3, s = 1, m = 60, min = 60, h = 3600, d = 86400 }
+local NS = { ns = 1, us = 1e3, ms = 1e6, s = 1e9, [""] = 1e9, m = 6e10, min = 6e10, h = 3.6e12, d = 8.64e13 }
 
--- "100ms", "5s", "2m", "1h" or a number of seconds → seconds. nil and a message for anything else.
-function text.parse_duration(value)
-  if type(value) == "number" then
-    if value >= 0 and value < math.huge then return value end
-  elseif type(value) == "string" then
-    local number, unit = value:match("^%s*(%d*%.?%d*)%s*(%a*)%s*$")
-    number = tonumber(number)
-    local factor = unit == "" and 1 or seconds_of[unit]
-    if number and factor then return number * factor end
-  end
-  return nil, text.shown(value) .. " is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h"
-end
-
--- The same; anything else is an error at the caller's line.
+-- The ns of a duration, a whole number: a text such as "100ms", "5s", "2m", "1h", where a number without a unit is
+-- seconds, as people write it on a command line; or a number, which is ns already. nil and a message for anything else.
 function text.duration(value)
-  local seconds, message = text.parse_duration(value)
-  if not seconds then error(message, 2) end
-  return seconds
+  local ns
+  if type(value) == "string" then
+    local number, unit = value:match "^%s*(%d*%.?%d*)%s*(%a*)%s*$"
+    ns = tonumber(number) and NS[unit] and tonumber(number) * NS[unit]
+    if not ns then
+      return nil, text.shown(value) .. " is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h"
+    end
+  else
+    ns = (type(value) == "number" or type(value) == "cdata") and tonumber(value)
+    if not (ns and ns >= 0 and ns < math.huge) then
+      return nil, text.shown(value) .. ' is not a duration; write "100ms", "5s", "2m", "1h", or a number of ns'
+    end
+  end
+  return math.floor(ns + 0.5)
 end
 
--- 29.1 → "29.1 s"
-function text.seconds(s)
-  check("seconds", s, "number")
-  s = tonumber(s)
-  if s < 0 then return "-" .. text.seconds(-s) end
-  if s == 0 then return "0 s" end
-  if s < 1e-6 then return ("%.0f ns"):format(s * 1e9) end
-  if s < 1e-3 then return ("%.1f us"):format(s * 1e6) end
-  if s < 1 then return ("%.1f ms"):format(s * 1e3) end
+-- The same of what something is to wait: whoever writes a small number there means seconds.
+function text.wait(value)
+  if type(value) == "number" and value > 0 and value < 1000 then
+    return nil, ("%s is a number of ns, and too short a time; did you mean \"%ss\"?"):format(value, value)
+  end
+  return text.duration(value)
+end
+
+-- A time in ns for people: 29100000 → "29.1 ms"
+function text.time(ns)
+  check("time", ns, "number")
+  ns = tonumber(ns)
+  if ns < 0 then return "-" .. text.time(-ns) end
+  if ns == 0 then return "0 s" end
+  if ns < 1e3 then return ("%.0f ns"):format(ns) end
+  if ns < 1e6 then return ("%.1f us"):format(ns / 1e3) end
+  if ns < 1e9 then return ("%.1f ms"):format(ns / 1e6) end
+  local s = ns / 1e9
   if s < 599.95 then return ("%.1f s"):format(s) end
   if s < 7200 then return ("%d min %d s"):format(s / 60, s % 60) end
   return ("%d h %d min"):format(s / 3600, s % 3600 / 60)
@@ -220,7 +228,7 @@ end
 local size_of = { [""] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }
 
 -- "4M", "64k", 4096 → bytes. nil and a message for anything else.
-function text.parse_size(value)
+function text.size(value)
   if type(value) == "number" then
     if value >= 0 and value == math.floor(value) and value < 2 ^ 53 then return value end
   elseif type(value) == "string" then

@@ -1,7 +1,7 @@
 -- The hits of probes as events with all that is known of them, for scripts that print them one by one.
 --
 --   local trace = require "uplua.trace"
---   trace.each("syscall:open*", { returns = true, min = 1e6 }, function(event) print(event.call) end)
+--   trace.each("syscall:open*", { returns = true, min = "1ms" }, function(event) print(event.call) end)
 --
 -- An event has
 --   time, pid, tid, comm       as the handler's
@@ -24,8 +24,8 @@ local text         = require "uplua.text"
 local trace = {}
 
 local OPTIONS = {
-  returns = option_table.boolean, min = option_table.number, where = option_table.text, stack = option_table.boolean,
-  size = text.parse_size,
+  returns = option_table.boolean, min = text.duration, where = option_table.text, stack = option_table.boolean,
+  size = text.size,
 }
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
 local STRINGS = 127          -- bytes that are shown of a text
@@ -180,16 +180,16 @@ local function call_of(part, event)
 end
 
 -- each(spec, [options], fn): calls FN with an event for each hit of SPEC (a spec of up.probe, or a list of them), in
--- order of time. Options: returns, the hits are returns (up.retprobe); min, only calls of at least so many ns; where, a
--- Lua expression of the handler's event; stack, with the program's stack; size, of the ring ("4M"). Raises what is
--- wrong, of SPEC without the script's line.
+-- order of time. Options: returns, the hits are returns (up.retprobe); min, only calls that took so long ("1ms", or
+-- ns); where, a Lua expression of the handler's event; stack, with the program's stack; size, of the ring ("4M").
+-- Raises what is wrong, of SPEC without the script's line.
 function trace.each(spec, options, fn)
   options, fn = option_table.split(options, fn)
   if type(fn) ~= "function" then error("trace.each: the last argument is a function; options stand before it", 2) end
   options = option_table.read("trace.each", options, OPTIONS)
   local up = require "uplua"
   local ring, parts = up.ring { size = options.size or "4M" }, {}
-  local least = math.floor(options.min or 0)
+  local least = options.min or 0
   local where = up.expression(options.where or "true", {
     name = "--where", kind = options.where and "condition", at_return = "--return",
   })

@@ -44,7 +44,7 @@ local UNITS = {
   number = function(value) return type(value) == "number" and ("%.14g"):format(value) or text.integer(value) end,
   count = function(value) return text.thousands(value) end,
   bytes = bytes,
-  ns = function(value) return text.seconds(tonumber(value) / 1e9) end,
+  ns = text.time,
   percent = function(value) return ("%.1f %%"):format(value) end,
 }
 

@@ -134,9 +134,9 @@ $1" -- "$ticker"
   -e:4: *" "an error in $2: once, with its traceback"
     ok "an error in $2: once" [ "$(grep -c 'uplua:' "$D/err")" = 1 ]
 }
-callback 'every(0.05, function() deep() end)' 'a timer'
+callback 'every("50ms", function() deep() end)' 'a timer'
 callback 'r:each(function(ev) deep() end)' "a ring's callback"
-callback 'after(0.05, exit) at_exit(function() deep() end)' 'at_exit'
+callback 'after("50ms", exit) at_exit(function() deep() end)' 'at_exit'
 ok 'and no probe' untouched
 
 # --- rights ---
@@ -177,7 +177,7 @@ refused 1 '*/cut: its program headers are missing or damaged*' 'a file truncated
 
 # counts NAME SPEC: a probe of SPEC in $target can be set and is hit
 counts() {
-    run timeout 20 "$uplua" -e "$(probe "$2") every(0.02, function() if n:get() >= 5 then exit(23) end end)" -- "$target"
+    run timeout 20 "$uplua" -e "$(probe "$2") every('20ms', function() if n:get() >= 5 then exit(23) end end)" -- "$target"
     is "$status $err" '23 ' "$1: counted, and no error"
 }
 cp "$targets/ticker" "$D/deleted"
@@ -309,7 +309,7 @@ for at in compile/capture base/map; do
 done
 ok 'nothing was attached' untouched
 
-timeout 20 "$uplua" -e "$good every(0.01, function() print(('x'):rep(10000)) end)" -- "$ticker" | head -c 1 >/dev/null
+timeout 20 "$uplua" -e "$good every('10ms', function() print(('x'):rep(10000)) end)" -- "$ticker" | head -c 1 >/dev/null
 ok 'a reader that leaves ends the run, without a probe' untouched
 "$uplua" --duration 0.2 -e "$good" -- "$ticker" >&- 2>"$D/err"
 is "$? $(cat "$D/err")" '1 uplua: cannot write the output' 'a closed standard output'

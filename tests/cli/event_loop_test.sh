@@ -7,18 +7,18 @@ code '
   local n, m = 0, 0
   local fast = every("20ms", function() n = n + 1 end)
   local once = after("10ms", function() m = m + 1 end)
-  after(0.05, function() print(tostring(once)) end)
-  after(1, function() fast:cancel() print(n >= 35 and n <= 50, m) end)
-  after(1.2, function() print(n <= 50, tostring(fast)) exit(3) end)'
+  after("50ms", function() print(tostring(once)) end)
+  after("1s", function() fast:cancel() print(n >= 35 and n <= 50, m) end)
+  after("1.2s", function() print(n <= 50, tostring(fast)) exit(3) end)'
 is "$status $out" '3 after 10.0 ms (over)
 true	1
 true	every 20.0 ms (over)' 'every, after, cancel, exit'
 code '
   local at = {}
-  every(0.1, function() at[#at + 1] = #at local t = os.clock() while os.clock() < t + 0.25 do end if #at == 3 then exit() end end)
+  every("100ms", function() at[#at + 1] = #at local t = os.clock() while os.clock() < t + 0.25 do end if #at == 3 then exit() end end)
   at_exit(function() print(#at) end)'
 is "$status $out" '0 3' 'ticks that a slow callback missed do not pile up'
-code 'after(0.02, function() after(0.02, function() print "inner" end) print "outer" end)'
+code 'after("20ms", function() after("20ms", function() print "inner" end) print "outer" end)'
 is "$status $out" '0 outer
 inner' 'a timer set by a timer; a run that waits for nothing more ends'
 run "$uplua" --duration 1.05 -e 'every("100ms", function() print "tick" end)'
@@ -33,11 +33,22 @@ is "$out" '1
 code 'second = count() first = count() alias = first local hidden = count() print(first)'
 is "$out" '0
 second: 0' 'globals that nobody looked at are printed'
-for wrong in 'exit(256)' 'exit(1.5)' 'every(0, print)' 'every(1)' 'after(-1, print)' 'at_exit(5)'; do
+for wrong in 'exit(256)' 'exit(1.5)' 'every(0, print)' 'every("1s")' 'after(-1, print)' 'at_exit(5)' 'every("0.3ns", print)'; do
     code "$wrong"
     is "$status" 1 "$wrong is refused"
     like "$err" 'uplua: -e:1: *' "at the line of $wrong"
 done
+for call in 'every(' 'after(' 'report(' 'ring { size = 4096 }:poll(' 'interval('; do
+    for number in 1 0.25 999; do
+        code "$call$number, function() end)"
+        like "$status $err" "1 uplua: -e:1: *$number is a number of ns, and too short a time; did you mean \"${number}s\"?*" \
+            "$call$number, …) is refused: seconds were meant"
+    done
+done
+code 'local from = now() after(20e6, function() print((now() - from) / 1e6 >= 20) end) every(1e6, print):cancel()'
+is "$status $out" '0 true' 'a number is ns'
+code 'report(0, print)'
+like "$err" '*the period must be longer than zero*' 'a report every 0 s would never end'
 
 echo 'print(select("#", ...), ...)' >"$D/args.lua"
 run "$uplua" "$D/args.lua" a 'b c' -- true
@@ -45,13 +56,13 @@ is "$out" '2	a	b c' 'a script gets its arguments as ... too'
 
 # --- stopping ---
 
-start "$uplua" -e 'print "up" every(9, print) at_exit(function() print "report" end)'
+start "$uplua" -e 'print "up" every("9s", print) at_exit(function() print "report" end)'
 until_output up
 kill -INT "$pid"
 finish
 is "$status $out" '0 up
 report' 'SIGINT: the report, status 0'
-start "$uplua" -e 'print "up" io.stdout:flush() every(9, print) at_exit(function() print "report" end)'
+start "$uplua" -e 'print "up" io.stdout:flush() every("9s", print) at_exit(function() print "report" end)'
 until_output up
 kill -TERM "$pid"
 finish
@@ -85,10 +96,10 @@ until_output up
 kill -TERM "$pid"
 finish
 is "$status" 143 'one SIGTERM ends even compiled code, after a while'
-run timeout -s INT 0.5 "$uplua" -e 'every(9, print) at_exit(function() print "report" end)'
+run timeout -s INT 0.5 "$uplua" -e 'every("9s", print) at_exit(function() print "report" end)'
 is "$out" report 'a signal that arrives twice at once (timeout) is one request'
 : >"$D/out"
-(trap '' HUP; exec env --default-signal=INT "$uplua" -e 'print "up" io.stdout:flush() every(9, print)' >"$D/out" 2>"$D/err") &
+(trap '' HUP; exec env --default-signal=INT "$uplua" -e 'print "up" io.stdout:flush() every("9s", print)' >"$D/out" 2>"$D/err") &
 pid=$!
 until_output up
 kill -HUP $pid

@@ -86,7 +86,7 @@ like "$err" '*an error without a message*' 'an error that is a table'
 sleep 100 &
 sleeper=$!
 (sleep 0.4; kill $sleeper) &
-run "$uplua" -p $sleeper -e 'every(1, print) at_exit(function() print "report" end)'
+run "$uplua" -p $sleeper -e 'every("1s", print) at_exit(function() print "report" end)'
 is "$status $out" '0 report' 'a PID that exits ends the run'
 
 run sh -c "$uplua -e 'print(1)' >/dev/full"

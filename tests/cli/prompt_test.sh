@@ -59,7 +59,7 @@ session 'errors leave the session as it was' <<'END'
 < prompt:1: wrong
 > x.y = 1
 < attempt to index global 'x'
-> every(0.05, function() nofunc() end)
+> every("50ms", function() nofunc() end)
 < attempt to call global 'nofunc'
 > x
 < 5

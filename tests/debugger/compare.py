@@ -26,7 +26,7 @@ uprobe("%s", function(e)
   end
 end)
 after(0, function() io.stderr:write("tracing\\n") end)
-after(5, exit)
+after("5s", exit)
 at_exit(function()
   local s = seen[1]
   if not s then return end

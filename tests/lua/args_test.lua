@@ -23,7 +23,9 @@ is(o.folded, nil, "an option without a default")
 is(o.combined_only, false, "a flag that is not given")
 o = parse("5", "--top=3", "--older", "500ms", "--combined-only", "12", "--min-size", "4K")
 is(o.top, 3, "--top=3")
-is(o.older, 0.5, "--older 500ms")
+is(o.older, 500000000, "--older 500ms is ns")
+is(parse("--older=33us").older, 33000, "… and a whole number, as handlers want it")
+is(parse("--older", "7").older, 7e9, "a user's number without a unit is seconds")
 is(o.min_size, 4096, "--min-size 4K")
 is(o.combined_only, true, "a flag; - becomes _")
 is(o[1] .. " " .. o[2], "5 12", "what is not an option")
@@ -49,11 +51,15 @@ refused("takes no value", "--combined-only=1")
 refused("^'4\\x1b' is one argument too many; the target comes after %-%-$", "5", "12", "4\27")
 
 local ranged = { "x", { "rate", "HZ", "number", 99, "", least = 1, most = 10000 },
-  { "every", "TIME", "duration", "1s", "", least = 0.01 } }
+  { "every", "TIME", "duration", "1s", "", least = "10ms", most = 6e10 } }
 is(args.parse(ranged, { "--rate", "10000" }).rate, 10000, "the end of a range is in it")
 is(select(2, args.parse(ranged, { "--rate", "10001" })), "option '--rate': 10001 is above the most, 10000",
   "above a range")
-is(select(2, args.parse(ranged, { "--every", "1ms" })), "option '--every': 1ms is below the least, 0.01", "below it")
+is(select(2, args.parse(ranged, { "--every", "1ms" })), "option '--every': 1ms is below the least, 10ms", "below it")
+is(select(2, args.parse(ranged, { "--every", "61" })), "option '--every': 61 is above the most, 60000000000",
+  "above it")
+is(args.parse(ranged, { "--every", "60" }).every, 6e10, "the end of that range")
+is(args.parse(ranged, {}).every, 1e9, "a default is ns, too")
 is(args.parse(ranged, {}).rate, 99, "the default")
 
 local _, help, status = parse("--help")

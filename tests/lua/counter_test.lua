@@ -124,8 +124,8 @@ is(c, n, "as many as a handler sees")
 
 run = target.uplua [[-e '
   local clock, threads, taken = counter("cpu-clock", { cpus = true }), counter "task-clock", 0
-  every(0.1, function() taken = taken + clock:take() end)
-  after(0.55, function()
+  every("100ms", function() taken = taken + clock:take() end)
+  after("550ms", function()
     local before = clock:read()
     taken = taken + clock:take()
     local total, n, least, own = clock:read(), 0, math.huge, 0
@@ -204,7 +204,7 @@ local tsc = io.open "/sys/bus/event_source/devices/msr/events/tsc"
 if tsc then
   tsc:close()
   run = target.uplua [[-e 'c = counter("msr/tsc/", { cpus = true })
-    after(0.1, function() print("tsc", c:read() > 1e6) exit() end)' -- sleep 100]]
+    after("100ms", function() print("tsc", c:read() > 1e6) exit() end)' -- sleep 100]]
   like(run.out, "tsc\ttrue", "an event that a PMU names")
   like(target.uplua [[-e 'perf("msr/tsc/", 1000, function() end)' -- true]].err,
        "perf msr/tsc/: its PMU counts it, which up.counter shows, but runs no handler at it", "… which runs no handler")

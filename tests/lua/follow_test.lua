@@ -68,7 +68,7 @@ run = target.shell(([[
   wait $uplua]]):format(FAMILY, uprobes [[
   local follow, pid = require "uplua.target.follow", require "uplua.core".target.pids()[1]
   up.after(0, function() io.stderr:write "tracing\n" end)
-  up.every(0.02, function()
+  up.every("20ms", function()
     if forked:get() < 23 then return end -- asked first: a list from before has none of them
     local list = follow.pids()
     if #list == 1 then

@@ -82,6 +82,11 @@ run = target.uplua [[-e 'n = count() perf("cpu-clock", 10000000, function(e) n[e
 local used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
 ok(ticks > LEAST * used / 10 and ticks < 0.13 * used,
   ("cpu-clock by its period of 10 ms: %d in %d ms"):format(ticks, used))
+run = target.uplua [[-e 'n = count() perf("cpu-clock", "10ms", function(e) n:inc() end)
+  at_exit(function() print("ticks", n:get()) end)' -- ./build/targets/busy user]]
+used, ticks = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ticks%s+(%d+)")
+ok(ticks > LEAST * used / 10 and ticks < 0.13 * used, ("a period as a text: %d in %d ms"):format(ticks, used))
+
 run = target.uplua [[-e 'n = count() perf("task-clock", { hertz = 99 }, function(e) n[e:ustack(1)]:inc() end)
   at_exit(function()
     local sum = 0
@@ -99,7 +104,7 @@ run = target.uplua [[-e 'n, first, last = count(), var(0), var(0)
     if first:get() == 0 then first:set(e.time) end
     last:set(e.time)
   end)
-  after(1.1, function() exit() end)
+  after("1.1s", function() exit() end)
   at_exit(function() print("ticks", n[{ true, "10ms" }], tonumber(last:get() - first:get()) / 1e6) end)' -- sleep 100]]
 local n, ms = run.out:match "ticks%s+(%d+)%s+(%S+)"
 ok(n and tonumber(ms) > 900 and n - 1 <= ms / 10 + 3 and n - 1 >= LEAST * ms / 10,
@@ -164,6 +169,8 @@ end
 refused_below_least('perf("cpu-clock", 1000, function() end)',
                     "perf cpu%-clock: its period is in nanoseconds, and this kernel permits none below ([%d,]+)()",
                       "a clock's period that is too short")
+refused('perf("page-faults", "10ms", function() end)',
+  "%-e:1: perf page%-faults: its period is a number of events, not '10ms'", "a time as the period of a count")
 refused('perf("nosuch/event/", 1, function() end)', "this machine has no PMU nosuch; it has .*software",
   "an unknown PMU")
 refused('n = count() perf("page-faults", 1, function(e) n[e.arg0]:inc() end)',
@@ -188,7 +195,7 @@ refused(('n = count() perf("page-faults", { hertz = %d }, function(e) n:inc() en
 -- Lowering it is the kernel's own doing, and would hit all other tests: a run is told that it was.
 local function lowered_to(most, code)
   return target.uplua(([[-e 'n = count() %s
-    after(0.1, function()
+    after("100ms", function()
       local event = require "uplua.core".event
       local permitted = event.max_rate()
       function event.max_rate() return permitted - %d end

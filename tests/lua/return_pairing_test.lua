@@ -152,7 +152,7 @@ r = target.shell [[
   until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
   ./uplua -e 'n = count() uretprobe({ "ticker:step", "libc:isw*" }, function(e)
     if e.elapsed >= 0 then n[e.func]:inc() end end)
-    every(0.01, function() if (n.step or 0) >= 23 then exit() end end)
+    every("10ms", function() if (n.step or 0) >= 23 then exit() end end)
     at_exit(function() print(n.step >= 23) end)' -- $program >"$D/out" 2>"$D/err"
   kill $program]]
 is(r.out:match "true", "true", "calls of a program that runs")

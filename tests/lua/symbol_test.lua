@@ -72,7 +72,7 @@ if shown then
   local run = target.uplua [[--duration 20 -e '
     symbol(0, 0xffffffff81000000ULL)
     n = count() uprobe("libc:malloc", function(e) n:inc() end)
-    every(0.3, function()
+    every("300ms", function()
       for line in io.lines "/proc/kallsyms" do
         local digits, name = line:match "^(ffff%x+) t (bpf_prog_%x+_uplua_handler%w*)%s+%[bpf%]$"
         if digits then

@@ -33,22 +33,41 @@ is(text.plural(2311, "stack"), "2,311 stacks", "several")
 is(text.plural(0, "entry", "entries"), "0 entries", "with a plural of its own")
 is(text.thousands(1234.5), "1,234.5", "a fraction")
 
-for given, want in pairs { ["100ms"] = 0.1, ["5s"] = 5, ["2m"] = 120, ["1h"] = 3600, ["1us"] = 1e-6, ["7"] = 7,
-  ["1.5"] = 1.5 } do
+for given, want in pairs { ["100ms"] = 1e8, ["5s"] = 5e9, ["2m"] = 12e10, ["1h"] = 36e11, ["33us"] = 33000, ["7"] = 7e9,
+  ["1.5"] = 1.5e9, ["0.4ns"] = 0, ["2d"] = 1728e11, ["1001"] = 1001e9, [" 3 min "] = 18e10 } do
   is(text.duration(given), want, "duration " .. given)
 end
-is(text.duration(0.5), 0.5, "a number is seconds")
-for _, wrong in ipairs { "5 parsecs", "", "s", "-1", -1, "1e3", true } do
-  good, message = pcall(function() local x = text.duration(wrong) return x end)
-  like(message, "text_test.lua:%d+: .- is not a duration", "no duration: " .. tostring(wrong))
+for given, want in pairs { [0] = 0, [23] = 23, [1e6] = 1e6, [1e6 / 3] = 333333, [101.5] = 102 } do
+  is(text.duration(given), want, given .. " is ns already")
 end
-is(text.seconds(29.1), "29.1 s", "seconds")
-is(text.seconds(0.35), "350.0 ms", "milliseconds")
-is(text.seconds(3725), "62 min 5 s", "minutes")
-is(text.seconds(90000), "25 h 0 min", "hours")
-is(text.parse_size "4M", 4194304, "sizes")
-is(text.parse_size "64k", 65536, "in small letters")
-is(text.parse_size "1.5M", nil, "no fractions")
+is(text.duration(101LL), 101, "so is a 64-bit integer")
+is(text.duration(18446744073709551615ULL), 2 ^ 64, "… the largest, rounded")
+for _, wrong in ipairs { "5 parsecs", "", "s", "-1", "1e3", "." } do
+  like(select(2, text.duration(wrong)), "^'.*' is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h$",
+    "no duration: " .. wrong)
+end
+for _, wrong in ipairs { -1, 1 / 0, 0 / 0, -5LL, true, {} } do
+  local ns, why = text.duration(wrong)
+  is(ns, nil, tostring(wrong) .. " is no duration")
+  like(why, "is not a duration; write \"100ms\", \"5s\", \"2m\", \"1h\", or a number of ns$", "… and that says what is")
+end
+for _, small in ipairs { 1, 2.5, 999, 0.25, 1e-9 } do
+  is(text.wait(small), nil, small .. " ns is nothing to wait for")
+  is(select(2, text.wait(small)),
+    ('%s is a number of ns, and too short a time; did you mean "%ss"?'):format(small, small), "… seconds were meant")
+end
+is(text.wait(0), 0, "no wait is one")
+is(text.wait(1000), 1000, "nor is that a slip")
+is(text.wait "500ns", 500, "a text says what it means")
+
+for ns, want in pairs { [29.1e9] = "29.1 s", [35e7] = "350.0 ms", [3725e9] = "62 min 5 s", [9e13] = "25 h 0 min",
+  [0] = "0 s", [23] = "23 ns", [1500] = "1.5 us", [-2e6] = "-2.0 ms" } do
+  is(text.time(ns), want, want)
+end
+is(text.time(1204000LL), "1.2 ms", "a 64-bit time")
+is(text.size "4M", 4194304, "sizes")
+is(text.size "64k", 65536, "in small letters")
+is(text.size "1.5M", nil, "no fractions")
 
 is(text.bar(0.5, 10), "@@@@@     ", "a bar")
 is(text.bar(0.001, 10), "@         ", "what is not zero shows")

@@ -257,7 +257,7 @@ local up = require "uplua"
 local stacks = up.count()
 up.profile(HERTZ, function(e) stacks[e:ustack()]:inc() end)
 local function is_inside(frame) return frame ~= nil and frame.module == "[vdso]" end
-up.every(0.02, function()
+up.every("20ms", function()
   local inside = 0
   for s, count in stacks:pairs() do inside = inside + (is_inside(s:frames()[1]) and count or 0) end
   if inside >= 101 then up.exit() end

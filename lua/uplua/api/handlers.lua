@@ -9,7 +9,7 @@ return {
     { "ns", "integer", "nanoseconds" },
     { "bytes", "integer", "a number of bytes" },
     { "size", "integer|string", "bytes, or \"64K\", \"4M\", \"1G\"" },
-    { "duration", "number|string", "\"100ms\", \"5s\", \"2m\", \"1h\"" },
+    { "duration", "number|string", "\"100ms\", \"5s\", \"2m\", \"1h\", or ns" },
     { "hertz", "integer", "times a second" },
     { "address", "integer", "an address in memory" },
   },

@@ -11,7 +11,8 @@ return {
     { "UretprobeOptions",
       "{ slide?: boolean|\"lossy\", typed?: boolean, returns?: \"instructions\", throws?: boolean }", "of uretprobe" },
     { "TypedOptions", "{ typed?: boolean }", "of kretprobe and fexit" },
-    { "PerfOptions", "{ period?: integer, hertz?: hertz }", "of perf; a number is the period" },
+    { "PerfOptions", "{ period?: integer|string, hertz?: hertz }",
+      "of perf; a number is the period, of clocks in ns or \"10ms\"" },
     { "WatchOptions", "{ access: \"w\"|\"rw\"|\"x\", size?: 1|2|4|8 }", "of watch; a text is the access" },
     { "TracepointOptions", "{ strings?: bytes, all?: boolean }", "of tracepoint" },
     { "RawTracepointOptions", "{ all?: boolean }", "of raw_tracepoint" },
@@ -89,6 +90,11 @@ return {
 Options stand in one table before the handler; a number or a text in its place is the one that is mostly given: the
 period of `up.perf`, the accesses of `up.watch`. Objects take their options last. What is misspelt is refused. So is any
 other wrong argument, at its line; what is not there is nil and the reason, where a function asks for it.
+
+**Times** are integers of ns: what is measured, and a number wherever a time is expected. `"10ms"` is taken there, too:
+a number and `ns`, `us`, `ms`, `s`, `m`, `h` or `d`. So `e.elapsed > options.min` needs no conversion. What is to wait
+(`up.every`, `up.after`, `up.report`, `up.interval`, `r:poll`) refuses the numbers below 1,000 but 0: seconds were
+meant. What a person types on a command line is seconds, without a unit.
 
 Each of these constructors returns the **probe**, whatever it finds to stand on now or later:
 ]==],

@@ -8,7 +8,7 @@ return {
     head = { "", "" },
     { [[`up.every(period: duration, fn: fun()): Timer`, `up.after(delay: duration, fn: fun()): Timer`]],
       [[call fn while the run lasts; return a timer with `cancel()`]],
-      defines = "`timer:cancel()`", raises = "a period of 0" },
+      defines = "`timer:cancel()`", raises = "a period of 0, a number below 1,000: seconds were meant" },
     { [[`up.at_start(fn: fun())`]],
       [[calls fn when all probes are attached, before a command begins: counts before that have no known beginning]] },
     { [[`up.at_stop(fn: fun())`]],

@@ -19,8 +19,6 @@ return {
       [[the wall clock's `12:34:56.123456` of an event's time]] },
     { [[`up.thousands(n: integer): string`, `up.plural(n: integer, one: string, many?: string): string`]],
       [[`1,204`; `1 stack`, `1,204 stacks`, or `1,204` and MANY]] },
-    { [[`up.seconds(s: number): string`, `up.duration(value: duration): number`]],
-      [[`29.1 s` of 29.1; seconds of `"100ms"`, `"5s"` or a number of seconds]], raises = "what is no duration" },
     { [[`up.bar(fraction: number, width: integer): string`]], [[a bar of `width` columns, filled to 0 … 1]] },
     { [[`up.now(): ns`]],
       [[CLOCK_MONOTONIC in ns]] },

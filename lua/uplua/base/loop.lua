@@ -10,7 +10,7 @@ local own = run.part(function()
   return {
     events = core.new(),  -- what the kernel tells of descriptors
     watchers = {},        -- fd → function
-    timers = {},          -- { at, period, fn }
+    timers = {},          -- { at, period (in seconds), fn, delay (in ns) }
     starts = {}, stops = {}, exits = {}, -- functions
     running = false,
     status = nil,         -- exit status that up.exit() asked for, or 1 after an error
@@ -89,26 +89,28 @@ Timer.__index = Timer
 function Timer:cancel() self.fn = nil end
 
 function Timer:__tostring()
-  local what = (self.period and "every " or "after ") .. text.seconds(self.delay)
+  local what = (self.period and "every " or "after ") .. text.time(self.delay)
   return self.fn and what or what .. " (over)"
 end
 
 -- Its callers call it in tail position: level 2 is the line of the script.
 local function add_timer(duration, fn, repeats)
-  local seconds, message = text.parse_duration(duration)
-  if not seconds then error(message, 2) end
+  local ns, message = text.wait(duration)
+  if not ns then error(message, 2) end
   check_function(fn, 3)
-  if repeats and seconds <= 0 then error("the period must be longer than zero", 2) end
+  if repeats and ns == 0 then error("the period must be longer than zero", 2) end
   -- Timers of the main chunk count from the moment when everything is attached.
-  local timer = { delay = seconds, period = repeats and seconds, fn = fn, at = own().running and core.now() + seconds }
+  local timer = {
+    delay = ns, period = repeats and ns / 1e9, fn = fn, at = own().running and core.now() + ns / 1e9,
+  }
   setmetatable(timer, Timer)
   local timers = own().timers
   timers[#timers + 1] = timer
   return timer
 end
 
--- every(duration, fn): calls fn each DURATION, counted from the start of the run. Returns a timer with a method
--- cancel().
+-- every(duration, fn): calls fn each DURATION ("10ms", or ns), counted from the start of the run. Returns a timer with
+-- a method cancel().
 function loop.every(duration, fn) return add_timer(duration, fn, true) end
 
 -- after(duration, fn): calls fn once.
@@ -215,14 +217,13 @@ end
 function loop.start()
   local timers, now = own().timers, core.now()
   own().running = true
-  for i = 1, #timers do timers[i].at = timers[i].at or now + timers[i].delay end
+  for i = 1, #timers do timers[i].at = timers[i].at or now + timers[i].delay / 1e9 end
 end
 
--- run([seconds]): until somebody calls stop or exit, the time is over, or, without one, there is nothing left to wait
--- for.
-function loop.run(seconds)
+-- run([ns]): until somebody calls stop or exit, the time is over, or, without one, there is nothing left to wait for.
+function loop.run(duration)
   loop.start()
-  local deadline = seconds and core.now() + seconds
+  local deadline = duration and core.now() + duration / 1e9
   while not loop.stopping() and (deadline or not idle()) do
     loop.step(deadline and math.max(deadline - core.now(), 0))
     if deadline and core.now() >= deadline then loop.stop("time") end

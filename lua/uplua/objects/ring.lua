@@ -103,10 +103,10 @@ function methods:each(fn)
   watch(s)
 end
 
--- Waits up to TIMEOUT (seconds or "100ms") for a record and calls FN with each that has come. Returns their number.
+-- Waits up to TIMEOUT ("100ms", or ns) for a record and calls FN with each that has come. Returns their number.
 function methods:poll(timeout, fn)
-  local seconds, message = text.parse_duration(timeout)
-  if not seconds then error("poll: " .. message, 2) end
+  local ns, message = text.wait(timeout)
+  if not ns then error("poll: " .. message, 2) end
   local s = state_of(self)
   fn = fn or s.fn
   check_function("poll", fn, 2)
@@ -114,7 +114,7 @@ function methods:poll(timeout, fn)
   local seen, any = batch(s, fn)
   if not any then
     local ready = ffi.new("struct uplua_pollfd", s.fd, POLLIN, 0)
-    if C.poll(ready, 1, math.min(math.ceil(seconds * 1000), 2 ^ 31 - 1)) > 0 then seen = batch(s, fn) end
+    if C.poll(ready, 1, math.min(math.ceil(ns / 1e6), 2 ^ 31 - 1)) > 0 then seen = batch(s, fn) end
   end
   return seen
 end
@@ -161,7 +161,7 @@ local metatable = {
 
 -- "4M" or a number → a power of two of whole pages.
 local function ring_size(value)
-  local size, message = text.parse_size(value)
+  local size, message = text.size(value)
   if not size then return nil, message end
   if size < 1 or size > 2 ^ 30 then return nil, ("'%s' is not from 4K to 1G"):format(tostring(value)) end
   local rounded = 4096

@@ -6,7 +6,7 @@ local run  = require "uplua.base.run"
 
 local overhead = {}
 
-local PERIOD = 1 -- seconds
+local PERIOD = "1s"
 
 local own = run.part(function()
   return {

@@ -180,9 +180,9 @@ local known = {
     options.returns = value
   end },
   ["--duration"] = { value = "TIME", set = function(options, value)
-    local seconds, message = text.parse_duration(value)
-    if not seconds then wrong("--duration: %s", message) end
-    options.duration = seconds
+    local ns, message = text.duration(value)
+    if not ns then wrong("--duration: %s", message) end
+    options.duration = ns
   end },
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
   ["--explain"]  = { set = function(options) options.explain = true end },

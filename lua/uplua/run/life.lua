@@ -10,7 +10,7 @@ local target = core.target
 local life = {}
 
 local SIGINT, SIGKILL, SIGPIPE, SIGTERM = 2, 9, 13, 15
-local PATIENCE = 3 -- seconds that a command gets to end after Ctrl-C, while it is still traced
+local PATIENCE = "3s" -- that a command gets to end after Ctrl-C, while it is still traced
 
 -- A module that counts only where the script has used it: what was never loaded has nothing pending, attached or lost.
 local function loaded(name) return package.loaded["uplua." .. name] end

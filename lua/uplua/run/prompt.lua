@@ -170,9 +170,9 @@ local function complete(word)
   return words
 end
 
--- run(seconds or nil, watch_target): until the end of input, exit() or the end of the time. watch_target(fn) calls fn
+-- run(ns or nil, watch_target): until the end of input, exit() or the end of the time. watch_target(fn) calls fn
 -- when the target has exited.
-function prompt.run(seconds, watch_target)
+function prompt.run(duration, watch_target)
   print = print_harmless
   readline.open(history_file(), complete)
   loop.hook { failed = say, warn = say, flush = readline.flush, interrupted = on_signal }
@@ -181,7 +181,7 @@ function prompt.run(seconds, watch_target)
   watch_target(function() say("the target has exited") end)
   loop.watch(STDIN, on_input)
   edit()
-  local ok, message = xpcall(loop.run, failure.trace, seconds)
+  local ok, message = xpcall(loop.run, failure.trace, duration)
   own().ended = true
   readline.close()
   if not ok then say(message) end

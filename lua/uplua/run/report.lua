@@ -4,7 +4,7 @@ local text = require "uplua.text"
 
 local report = {}
 
--- report(period, fn): calls fn for the report, as up.at_exit does; with a PERIOD (seconds, or "5s"; false or nil: none)
+-- report(period, fn): calls fn for the report, as up.at_exit does; with a PERIOD ("5s", or ns; false or nil: none)
 -- each so often, too, and then each report stands under the time, parted by an empty line; the report at the end also
 -- has the length of its period, if that is not a whole one.
 function report.report(period, fn)
@@ -20,7 +20,7 @@ function report.report(period, fn)
   end
   loop.at_start(function() since = text.now() end)
   loop.at_stop(function()
-    if since then rest = (", the last %s"):format(text.seconds(tonumber(text.now() - since) / 1e9)) end
+    if since then rest = (", the last %s"):format(text.time(text.now() - since)) end
   end)
   loop.at_exit(timed)
   return loop.every(period, function()

@@ -18,8 +18,8 @@ local own = run.part(function()
   }
 end)
 
--- Who replaces a file may remove it first: it is looked at again these seconds later, and at the end.
-local AGAIN = 1
+-- Who replaces a file may remove it first: it is looked at again so much later, and at the end.
+local AGAIN = "1s"
 
 local function tell(what, consequence)
   local told = own().told

@@ -60,7 +60,7 @@ local function attach_late(entry, one, name, attach_found, found)
   local ok, message = pcall(attach_found, found)
   if ok then
     entry.loaded = true
-    local later = text.seconds(math.max(core.loop.now() - one.time, 0))
+    local later = text.time(math.max(core.loop.now() - one.time, 0) * 1e9)
     return loop.warn(("%s: probed from now on, %s later"):format(name, later))
   end
   if is_there(one.pid) then error(message, 0) end

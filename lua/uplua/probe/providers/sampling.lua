@@ -68,7 +68,13 @@ local function each_cpu()
   return options.cpus and "each of the CPUs " .. table.concat(options.cpus, ", ") or "each CPU"
 end
 
-local check_hertz = option_table.integer(1, MOST)
+local check_hertz, check_count = option_table.integer(1, MOST), option_table.integer(1, 2 ^ 53)
+
+-- A number, or "10ms" for clocks.
+local function check_period(value)
+  if type(value) == "string" and text.duration(value) then return value end
+  return check_count(value)
+end
 
 local function hint(word)
   return perf_events.find(word) and ("; an event to count is perf:%s, for stat.lua"):format(word)
@@ -80,7 +86,7 @@ sampling.providers = {
     mapped = true, -- before its first instruction a command is still uplua: nothing to be sampled
   },
   perf = {
-    name = "perf", options = { "period", period = option_table.integer(1, 2 ^ 53), hertz = check_hertz },
+    name = "perf", options = { "period", period = check_period, hertz = check_hertz },
     by_cpu = true, hint = hint,
     ways = {
       { needs = { "pmu" }, "a perf event for each CPU, of the CPU's counters or the kernel's" },
@@ -107,7 +113,7 @@ end
 -- What --explain says of the event NAME.
 local function place(name, what)
   local often = what.hertz and ("%d times a second"):format(what.hertz)
-    or what.clock and "every " .. text.seconds(what.period / 1e9)
+    or what.clock and "every " .. text.time(what.period)
     or what.period == 1 and ("at each of its %s"):format(name)
     or ("at one in %s of its %s"):format(text.thousands(what.period), name)
   if core.event.in_threads(what) then return "each thread of the target, " .. often end
@@ -122,7 +128,7 @@ end
 
 -- perf(name, options, handler): HANDLER runs at one in so many of the events NAME, the option period, a number in the
 -- place of the options; or with { hertz = N } about N times a second, for which the kernel adapts the period. A clock's
--- period is in nanoseconds. Raises what is wrong with the arguments.
+-- period is in ns, or "10ms". Raises what is wrong with the arguments.
 function sampling.perf(name, given, handler)
   if type(name) ~= "string" then
     error("perf: the first argument is the event's name: perf(\"page-faults\", 1, handler)", 2)
@@ -133,7 +139,11 @@ function sampling.perf(name, given, handler)
   local given, mine = declare.arguments(provider, name, given, handler)
   if not given.period == not given.hertz then
     error(("perf %s: how often? Options are the period, 1 for each event, or { hertz = N }"):format(name), 2)
-  elseif given.period and what.clock and given.period < shortest_period() then
+  elseif type(given.period) == "string" and not what.clock then
+    error(("perf %s: its period is a number of events, not '%s'"):format(name, given.period), 2)
+  end
+  given.period = given.period and text.duration(given.period)
+  if given.period and what.clock and given.period < shortest_period() then
     error(("perf %s: its period is in nanoseconds, and this kernel permits none below %s")
       :format(name, text.thousands(shortest_period())), 2)
   end
@@ -141,20 +151,20 @@ function sampling.perf(name, given, handler)
   return declare_event(provider, name, "perf " .. name, what, place(name, what), mine)
 end
 
--- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms"), on an idle machine too, whatever
--- is traced.
+-- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms", or ns), on an idle machine too,
+-- whatever is traced.
 function sampling.interval(period, given, handler)
-  local seconds, message = text.parse_duration(period)
-  if not seconds then error("interval: " .. message, 2) end
-  if seconds * 1e9 < shortest_period() then
+  local ns, message = text.wait(period)
+  if not ns then error("interval: " .. message, 2) end
+  local spec = type(period) == "string" and period or text.time(ns)
+  if ns < shortest_period() then
     error(("interval %s: that is too short; in a kernel's timer %s is the least")
-      :format(tostring(period), text.seconds(shortest_period() / 1e9)), 2)
+      :format(spec, text.time(shortest_period())), 2)
   end
-  local provider, spec = sampling.providers.interval, tostring(period)
+  local provider = sampling.providers.interval
   local given, mine = declare.arguments(provider, spec, given, handler)
-  local nanoseconds = math.floor(seconds * 1e9 + 0.5)
-  local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = nanoseconds, once = true }
-  local where = ("one CPU, every %s, idle or not"):format(text.seconds(seconds))
+  local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = ns, once = true }
+  local where = ("one CPU, every %s, idle or not"):format(text.time(ns))
   return declare_event(provider, spec, "interval " .. spec, what, where, mine)
 end
 
