@@ -155,8 +155,8 @@ refused_by("flame: options are a table, as in { absolute = … }, not a string",
            {}, "title")
 refused_by("trace.each: unknown option 'return'; did you mean 'returns'?", "trace.each", trace.each, "libc:malloc",
            { ["return"] = true }, handler)
-refused_by("trace.each: option 'min': it is a number, not '1ms'", "trace.each", trace.each, "libc:malloc",
-           { min = "1ms" }, handler)
+refused_by("trace.each: option 'min': 'soon' is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h",
+           "trace.each", trace.each, "libc:malloc", { min = "soon" }, handler)
 refused_by("trace.each: the last argument is a function; options stand before it", "trace.each", trace.each,
            "libc:malloc", handler, {})
 refused_by("trace.each: the last argument is a function; options stand before it", "trace.each", trace.each,

@@ -10,8 +10,8 @@ local report = {}
 function report.report(period, fn)
   if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
   if not period then return loop.at_exit(fn) end
-  local seconds, wrong = text.parse_duration(period)
-  if not seconds or seconds <= 0 then error(wrong or "the period must be longer than zero", 2) end
+  local ns, wrong = text.wait(period)
+  if not ns or ns == 0 then error(wrong or "the period must be longer than zero", 2) end
   local first, since, rest = true, nil, ""
   local function timed()
     text.printf(first and "%s%s\n" or "\n%s%s\n", text.clock(text.now()), rest)
