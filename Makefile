@@ -19,7 +19,7 @@
 # make ARCH=aarch64   builds for another CPU, with Debian's packages for it, into build/aarch64; test-vm boots that, too
 # make install DESTDIR= PREFIX=/usr/local    make clean
 
-VERSION := 0.1.0
+VERSION := 1.0
 PREFIX  ?= /usr/local
 MACHINE := $(shell uname -m)
 ARCH    := $(MACHINE)

@@ -42,6 +42,7 @@ for module, names in pairs {
   -- the run
   ["base.loop"] = "every after at_start at_stop at_exit exit",
   ["run.report"] = "report",
+  ["base.version"] = "version require_version",
   ["probe.setup"] = "ledger",
 
   -- text

@@ -40,6 +40,11 @@ bad 1 "uplua: -e:1: *'3 foo' is not a duration*" -e 'every("3 foo", print)'
 run "$uplua" --version
 is "$status" 0 '--version'
 like "$out" 'uplua [0-9]*.[0-9]*' 'and the version'
+is "$out" "$("$uplua" -e 'print("uplua " .. version)')" 'which is that of up.version'
+bad 1 'uplua: -e needs uplua 1.2 or later, and this is uplua 1.*: install a newer one' -e 'require_version "1.2"'
+bad 1 'uplua: -e:1: *as text, such as "1.2"*' -e 'require_version(1.2)'
+run "$uplua" -e 'require_version "1.0" require_version "0.9.10" print "goes on"'
+is "$status $out" '0 goes on' 'a version that is there is no error'
 run "$uplua" -h
 is "$status" 0 '-h'
 like "$out" "$usage*--duration*Exit status*" 'and the help'

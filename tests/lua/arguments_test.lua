@@ -19,6 +19,7 @@ local LEFT_OUT = { args = true, wrong = true, printf = true } -- they end the pr
 
 local functions = {} -- by name
 for name in pairs(getmetatable(up).names) do functions[name] = not LEFT_OUT[name] and up[name] or nil end
+functions.version = nil -- a text
 for module, names in pairs(MODULES) do
   for _, name in ipairs(names) do functions[("%s.%s"):format(module, name)] = require("uplua." .. module)[name] end
 end
