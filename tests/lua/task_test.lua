@@ -27,10 +27,10 @@ local kinds = {
   { "perf", 'up.perf("page-faults", 1, HANDLER)' },
   { "profile", ('up.profile(%d, HANDLER)'):format(target.hertz(499)) },
   { "watch", 'up.watch("PROGRAM:watched", { "w", size = 8 }, HANDLER)', target.has "watchpoint" },
-  { "kprobe", 'up.kprobe("ksys_lseek", HANDLER)', when = "e.arg2 == 7", target.has "kprobe" },
-  { "kretprobe", 'up.kretprobe("ksys_lseek", HANDLER)', when = "e.arg2 == 7", target.has "kprobe" },
-  { "fentry", 'up.fentry("ksys_lseek", HANDLER)', when = "e.arg2 == 7", target.has "trampoline" },
-  { "fexit", 'up.fexit("ksys_lseek", HANDLER)', when = "e.arg2 == 7", target.has "trampoline" },
+  { "kprobe", 'up.kprobe("do_send_sig_info", HANDLER)', when = "e.arg0 == 23", target.has "kprobe" },
+  { "kretprobe", 'up.kretprobe("do_send_sig_info", HANDLER)', when = "e.arg0 == 23", target.has "kprobe" },
+  { "fentry", 'up.fentry("do_send_sig_info", HANDLER)', when = "e.arg0 == 23", target.has "trampoline" },
+  { "fexit", 'up.fexit("do_send_sig_info", HANDLER)', when = "e.arg0 == 23", target.has "trampoline" },
 }
 
 -- A script that counts, by kind, hits at which the two agree and others, and the parents' numbers.

@@ -6,7 +6,7 @@
  *              which another one changes a register or the flags
  *   inside     of both: at the USDT probe app:known, where `watched` is written, and where the page of `fresh` is
  *              touched for the first time. 0 for what differs between these: the instruction's address
- *   return     of both
+ *   return     of both; 0 for the register that returns go through, if there is one
  *   sample     in the loop of 300 ms that they pass the first time. 0 for what differs there: the instruction's
  *              address, the flags, and on aarch64 the register for addresses
  */
@@ -118,11 +118,12 @@ static void print(const char *state, const uint64_t *table, uint64_t sp, uint64_
 
 static void print_all(const char *entry, const char *returned)
 {
-    static const int all[] = {-1, -1, -1}, inside[] = {CODE, -1, LINK}, sample[] = {CODE, FLAGS, LINK};
+    static const int all[] = {-1, -1, -1}, inside[] = {CODE, -1, LINK}, at_return[] = {LINK, -1, -1},
+                     sample[] = {CODE, FLAGS, LINK};
     uint64_t link = (uintptr_t)returned;
     print("entry", outer, stack - PUSHED, link, entry, outer_flags, all);
     print("inside", inner, stack - PUSHED, link, NULL, inner_flags, inside);
-    print("return", inner, stack, link, returned, inner_flags, all);
+    print("return", inner, stack, link, returned, inner_flags, at_return);
     print("sample", inner, stack - PUSHED, link, NULL, inner_flags, sample);
 }
 

@@ -77,6 +77,12 @@ struct value *registers_index(struct build *build, const char *name)
     int offset = arch_register(name);
     if (offset < 0)
         fail_unknown(build, name);
+    const struct handler *handler = build->function->handler;
+    if (offset == arch_cpu.return_address && handler->provider->pairing && !handler->of_go && !handler->by_instruction)
+        build_fail(build,
+                   "e.regs.%s is of no use where a function returns: there the kernel has put the address of its own "
+                   "code, by which it sees the return; it returns to e.regs.ip",
+                   name);
     build->function->handler->reads_registers = true;
     stand_at_entry(build, offset);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
