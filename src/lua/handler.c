@@ -112,6 +112,8 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         lua_getfield(L, -1, "functions"); /* handler functions */
         handler->sites = sites_at(L, -1);
         handler->entry = entry_of(handler->sites);
+        if (handler->sites) /* a handler that the probe had before may have moved them back */
+            handler->slid = sites_slid(handler->sites);
         lua_pop(L, 1);
         lua_pop(L, 1);
     }

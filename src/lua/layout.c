@@ -37,6 +37,10 @@ void layout_push(lua_State *L, struct type type)
     if (type.kind != TYPE_RECORD)
         return;
     const struct record *record = record_of(type.record);
+    if (record->symbol) {
+        core_set_string(L, "kind", "symbol");
+        return;
+    }
     lua_createtable(L, (int)record->field_count, 0); /* layout fields */
     for (size_t i = 0; i < record->field_count; i++) {
         push_field(L, &record->fields[i]);

@@ -34,6 +34,15 @@ struct sites *sites_at(lua_State *L, int index)
     return lua_isuserdata(L, index) ? &((struct lua_sites *)luaL_checkudata(L, index, SITES))->sites : NULL;
 }
 
+int sites_slid(const struct sites *sites)
+{
+    int slid = sites->count ? (int)sites->items[0].slid : 0;
+    for (size_t i = 0; i < sites->count; i++)
+        if ((int)sites->items[i].slid != slid && !sites->items[i].is_exit)
+            return -1;
+    return slid;
+}
+
 /* The specs at INDEX, a string or a list of strings, in userdata that is pushed. */
 static const char **read_specs(lua_State *L, int index, size_t *count)
 {
@@ -187,12 +196,9 @@ static int sites_summary(lua_State *L)
     const struct sites *sites = luaL_checkudata(L, 1, SITES);
     const char *other = NULL;
     bool at_entry = true;
-    lua_Number slid = sites->count ? sites->items[0].slid : 0;
     for (size_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];
         at_entry = at_entry && (site->inside == 0 || site->is_exit) && !site->jumped_to;
-        if (site->slid != slid && !site->is_exit)
-            slid = -1;
         if (!other && site->of_go != sites->items[0].of_go)
             other = site->function;
     }
@@ -201,7 +207,7 @@ static int sites_summary(lua_State *L)
         summarise_names(L, sites);
     summarise_leaves(L, sites);
     core_set_number(L, "count", (lua_Number)sites->count);
-    core_set_number(L, "slid", slid);
+    core_set_number(L, "slid", sites_slid(sites));
     core_set_boolean(L, "at_entry", at_entry);
     core_set_boolean(L, "of_go", sites->count && sites->items[0].of_go);
     core_set_string(L, "other", other);

@@ -15,6 +15,8 @@ void sites_push(lua_State *L, struct site **sites, size_t *count);
 
 /* The sites of the object at INDEX, which keeps them; NULL where there is none. */
 struct sites *sites_at(lua_State *L, int index);
+/* How far all of SITES have slid; -1: some have slid further than others. */
+int sites_slid(const struct sites *sites);
 
 /* Registers the class. */
 void sites_open_lua(lua_State *L);

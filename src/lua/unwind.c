@@ -8,6 +8,7 @@
 #include "arch/arch.h"
 #include "probe/module/library.h"
 #include "unwind/file.h"
+#include "unwind/kernel_layout.h"
 #include "unwind/unwinder.h"
 
 #define TYPE "uplua.unwind_file"
@@ -173,6 +174,14 @@ static int unwinder_counts_lua(lua_State *L)
     return 4;
 }
 
+/* unwind.lay_out(map): tells the library which programs processes execute, where no tables are loaded; raises the
+ * reason */
+static int unwind_lay_out(lua_State *L)
+{
+    int code = kernel_layout_write((int)luaL_checkinteger(L, 1));
+    return code ? luaL_error(L, "cannot map uplua_unwind_kernel: %s", error_reason(code)) : 0;
+}
+
 int unwind_open_lua(lua_State *L)
 {
     static const luaL_Reg unwinder_methods[] = {
@@ -187,7 +196,8 @@ int unwind_open_lua(lua_State *L)
     static const luaL_Reg methods[] = {
         {"counts", unwind_counts}, {"row", unwind_row}, {"find", unwind_find}, {"rule", unwind_parts}, {NULL, NULL},
     };
-    static const luaL_Reg functions[] = {{"open", unwind_open}, {"new", unwinder_new_lua}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {
+        {"open", unwind_open}, {"new", unwinder_new_lua}, {"lay_out", unwind_lay_out}, {NULL, NULL}};
     core_new_class(L, TYPE, methods, unwind_gc);
     core_new_class(L, UNWINDER, unwinder_methods, close_unwinder);
     return core_functions(L, functions);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "sys/kernel_types.h"
 
@@ -91,4 +92,14 @@ void kernel_layout_read(struct unwind_kernel *kernel)
     kernel->space_vmas += other[ROOT].offset;
     kernel->trampoline =
         TRAMPOLINE_FIELDS(kernel->task_space, other[STATE].offset + other[AREA].offset, other[ADDRESS].offset);
+}
+
+int kernel_layout_write(int map)
+{
+    struct unwind_kernel *kernel = mmap(NULL, sizeof *kernel, PROT_READ | PROT_WRITE, MAP_SHARED, map, 0);
+    if (kernel == MAP_FAILED)
+        return -errno;
+    kernel_layout_read(kernel);
+    munmap(kernel, sizeof *kernel);
+    return 0;
 }

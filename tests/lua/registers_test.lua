@@ -62,7 +62,9 @@ for _, kind in ipairs(kinds) do
     for line in run.out:gmatch "%f[^\n%z]seen( [^\n]*)" do
       if expected[line] then hits = hits + 1 else other[#other + 1] = line end
     end
-    if kind[5] and hits ~= kind[5] then io.stderr:write("# others: ", table.concat(other, "\n# ", 1, math.min(#other, 3)), "\n") end
+    if kind[5] and hits ~= kind[5] then
+      io.stderr:write("# others: ", table.concat(other, "\n# ", 1, math.min(#other, 3)), "\n")
+    end
     if kind[5] then
       is(hits, kind[5], kind[1] .. ": each is as the program has loaded it, at each hit")
     else
@@ -102,8 +104,9 @@ else
     "It has x0, x1, .*, x30, sp, pc, pstate\n$", "another name")
 end
 if not X64 then
-  refused(('uretprobe("%s:known", function(e) n[e.regs.lr]:inc() end)'):format(PROGRAM), "e.regs.lr is of no use where " ..
-    "a function returns: .*; it returns to e.regs.ip", "the register that returns go through")
+  refused(('uretprobe("%s:known", function(e) n[e.regs.lr]:inc() end)'):format(PROGRAM),
+    "e.regs.lr is of no use where a function returns: .*; it returns to e.regs.ip",
+    "the register that returns go through")
 end
 refused(at "n[e.regs[e.arg0]]:inc()", "a register has a name that is known when the handler is compiled: e%.regs%." ..
   FIRST, "a name that is computed")
@@ -129,6 +132,24 @@ like(standing(late:format("e.regs." .. (X64 and "rdi" or "x19"))), "late%+0x%x+,
   "a register that no instruction before changes is read where the hit is cheap")
 like(standing(late:format "e.regs.flags"), "late,.*\n +its first instruction is stepped",
   "one that may change is read at the entry")
+
+local run = target.script(([[
+local up = require "uplua"
+local n = up.count()
+local function where(e) n[e.func == "late" and e.ip == e.regs.ip and e.regs.rip == e.regs.ip]:inc() end
+local a = up.uprobe("%s:late", where)
+local b = up.uprobe("%s:known", where)
+up.at_exit(function() print(n[true], n[false]) end)
+up.at_start(function()
+  print(pcall(a.replace, a, function(e) n[e.regs.flags]:inc() end))
+  a:replace(function(e) n[e.regs.rip - e.ip == 0]:inc() end)
+end)
+]]):format(PROGRAM, PROGRAM), "-- " .. PROGRAM)
+if X64 then
+  like(run.out, "false\t[^\n]*e%.regs%.flags may have changed before the place where this probe stands: declare it " ..
+    "with slide = false", "a handler that replaces another one cannot move its probe")
+  like(run.out, "\n23\t23\n", "which goes on with another that does not need that")
+end
 
 -- --- functions of the kernel ---
 

@@ -12,6 +12,7 @@ return {
     { "duration", "number|string", "\"100ms\", \"5s\", \"2m\", \"1h\", or ns" },
     { "hertz", "integer", "times a second" },
     { "address", "integer", "an address in memory" },
+    { "Symbol", "{ symbol: string?, module: string?, kernel: boolean? }", "a function, as up.sym has it" },
   },
 
   [==[
@@ -123,6 +124,10 @@ counted and printed at the end. [handlers.md](handlers.md) has all of it. These 
     { [[`up.cast(type: string, from: address): any`]],
       [[what is at an address, by a type that `ffi.cdef` was given or that the kernel has:
         `up.cast("struct request *", e.arg0).len`]],
+      raises = "the script calls it" },
+    { [[`up.sym(at: address): Symbol`]],
+      [[the function at an address, of the process that runs or of the kernel, as key and value: counted for all of
+        its addresses together ([handlers.md](handlers.md))]],
       raises = "the script calls it" },
     { [[`up.copy(record: table): table`]],
       [[a copy of a record: of one that a map holds, and in the script of one that a ring's callback is given]] },

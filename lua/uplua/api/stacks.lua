@@ -79,7 +79,8 @@ the file, in its separate debug file, compressed or not, and in a file that dwz 
 `s:frames()`, for `lines = true` and for `up.source`, not for plain printing. The first address of a file takes time in
 proportion to the file's debug information (80 ms for libc), another one 0.05 ms.
 
-Addresses of other origin have names, too:
+Addresses of other origin have names, too (in handlers `up.sym(address)` is a function as key or value,
+[handlers.md](handlers.md)):
 ]==],
 
   {

@@ -38,6 +38,10 @@ for _, name in ipairs { "str", "kstr", "buf", "kbuf" } do
   end
 end
 
+function builtin.sym()
+  error("up.sym names an address as the handler runs: it is for handlers; the script has up.symbol(pid, address)", 2)
+end
+
 function builtin.cast()
   error("up.cast gives a type to an address in the traced program: it is for handlers; " ..
         "ffi.cast is for the script's own memory", 2)

@@ -7,6 +7,7 @@ local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
 local option_table = require "uplua.base.option_table"
+local store = require "uplua.objects.store"
 local snapshot = require "uplua.objects.snapshot"
 local int128 = require "uplua.objects.int128"
 
@@ -18,6 +19,7 @@ local state_of = object.state
 --   merge(s, p, cpus, stride)   what one element holds on all CPUs together: a part; nil if there is nothing
 --   join(a, b)                  two parts of one element
 --   minus(part, earlier)        what was added to a part since an earlier state of it; nil if nothing
+--   together(a, b)              two totals as one, a new one
 --   add(s, total, part, stretch)  the total of a key (nil at first) with another of its parts
 --   value(s, total)             as the script sees it; nil if that is nothing
 --   zero(s)                     the value of what was never added to
@@ -40,11 +42,40 @@ function aggregate.rounded(o)
   return n
 end
 
+-- What a snapshot is made from: VISIT(raw key, total) adds the total of a key, in lists KEYS and VALUES. Those of keys
+-- that are equal in Lua are one: the addresses of a function.
+local function merging(s, keys, totals)
+  local place = {}
+  return function(raw, total)
+    local key = s.key.decode(ffi.cast("const uint8_t *", raw))
+    local name = store.canonical(key)
+    local at = place[name]
+    if at then
+      totals[at] = s.operations.together(totals[at], total)
+    else
+      at = #keys + 1
+      place[name], keys[at], totals[at] = at, key, total
+    end
+  end
+end
+
+local function look_merged(o, take)
+  local s = state_of(o)
+  local keys, totals, shown, values = {}, {}, {}, {}
+  s.operations.keeping.read(s, take or false, merging(s, keys, totals))
+  for i, total in ipairs(totals) do
+    local value = seen(s, store.canonical(keys[i]), s.operations.value(s, total))
+    if value ~= nil then shown[#shown + 1], values[#values + 1] = keys[i], value end
+  end
+  return snapshot.keyed(shown, values, s.operations.zero(s), s.operations.by)
+end
+
 local function look(o, take)
   local s = state_of(o)
   local operations = s.operations
   rawset(o, "read", true)
   local keys, values = {}, {}
+  if s.key and s.key.merges then return look_merged(o, take) end
   if s.map then
     operations.keeping.read(s, take or false, function(raw, total)
       local value = seen(s, raw, operations.value(s, total))
@@ -69,6 +100,7 @@ local function get(o, key, level)
     return look(o):get()
   end
   if key == nil then error(("%s is keyed: use %s[key] or :pairs()"):format(called(o), o.name or "it"), level + 1) end
+  if s.key.merges then return look(o):get(key) end
   local why = s.key.encode(s.key_bytes, key)
   if why and layout.is_too_much(why) then return s.operations.zero(s) end
   if why then error(("%s: as a key, %s"):format(called(o), why), level + 1) end

@@ -58,6 +58,11 @@ local operations = {
     int128.subtract(rest, earlier)
     if not int128.is_zero(rest) then return rest end
   end,
+  together = function(a, b)
+    local sum = int128.sum(a)
+    int128.add(sum, b)
+    return sum
+  end,
   value = function(_, total) return int128.value(total) end,
   zero = function() return 0 end,
 }

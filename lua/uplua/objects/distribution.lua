@@ -79,6 +79,21 @@ local function add(_, total, part, stretch)
   return total
 end
 
+local function together(a, b)
+  local total, place = {}, {}
+  for _, list in ipairs { a, b } do
+    for _, piece in ipairs(list) do
+      local at = place[piece.stretch]
+      if not at then
+        at = #total + 1
+        place[piece.stretch], total[at] = at, { part = new(buckets_of(piece.part)), stretch = piece.stretch }
+      end
+      join(total[at].part, piece.part)
+    end
+  end
+  return total
+end
+
 -- The fields count, sum, avg, min and max of TOTAL, of the aggregation S; FOUND(bucket, count) is called for each
 -- bucket that is not empty.
 function distribution.sum_up(s, total, found)
@@ -112,7 +127,7 @@ end
 function distribution.operations(new_value, by)
   return {
     keeping = double_buffer, empty = "(empty)", by = by,
-    merge = merge, join = join, minus = minus, add = add,
+    merge = merge, join = join, minus = minus, add = add, together = together,
     stretches = function(s) return s.buckets and s.buckets.stretches or 1 end,
     value = new_value,
     zero = function(s) return new_value(s, {}) end,

@@ -5,6 +5,7 @@
 --   codec.decode(p)       the Lua value of the bytes at p (uint8_t *); a record is copied
 --   codec.encode(p, v, as_cut)  writes v; returns nothing, or why v does not fit. AS_CUT: strings that end in "…" have
 --                         been cut
+--   codec.merges          true: keys whose bytes differ may be equal in Lua (uplua.stack.symbol)
 --   codec.view()          for records: a view, an object to be pointed at a record by codec.point(view, p)
 --
 -- Integers up to 2^53 are numbers, beyond that int64_t or uint64_t cdata.
@@ -235,7 +236,7 @@ local function struct_of(l, qualifier)
     local kind = member.layout.kind
     if kind == "string" or kind == "bytes" then
       source[#source + 1] = ("%s char %s[%d];"):format(qualifier, member.name, member.size)
-    elseif kind == "record" then
+    elseif kind == "record" or kind == "symbol" then
       source[#source + 1] = ("%s uint8_t %s[%d];"):format(qualifier, member.name, member.size)
     else
       source[#source + 1] = ("%s %s %s;"):format(qualifier, word_of(member.layout), member.name)
@@ -249,12 +250,14 @@ end
 local function literal(name) return type(name) == "number" and ("%d"):format(name) or ("%q"):format(name) end
 
 local function compile_record(l)
-  local children, names, source = {}, {}, { prelude(l) }
+  local children, names, source, merges = {}, {}, { prelude(l) }, nil
   local function put(...) source[#source + 1] = (...):format(select(2, ...)) end
   put "local get, see = {}, {}\n"
   for i, field in ipairs(l.fields) do
     names[i] = field.name
-    if field.layout.kind == "record" then children[i] = layout.compile(field.layout) end
+    local kind = field.layout.kind
+    if kind == "record" or kind == "symbol" then children[i] = layout.compile(field.layout) end
+    merges = merges or children[i] and children[i].merges
     local body = reading(field.layout, "r.__" .. i, i)
     if field.presence then
       body = ("if band(r.__presence, 0x%xULL) == 0 then return nil end\n  %s"):format(2 ^ field.presence, body)
@@ -293,6 +296,7 @@ local function compile_record(l)
   local struct, writable = struct_of(l, "const"), struct_of(l, "")
   local make = assert(loadstring(table.concat(source), "@uplua/layout (codec)"))
   local codec = make(helpers, children, struct, writable, names)
+  codec.merges = merges
   record.define(struct, names, codec.get, "a record read from a map is a copy: write it with m:set(key, { … })")
   codec.view = record.define(ffi.typeof("struct { const $ *__p; }", struct), names, codec.see,
                              "an event is read-only", codec.keep)
@@ -316,6 +320,7 @@ local compiled = {} -- signature → codec, which depends on nothing else: the s
 -- its own.
 function layout.compile(l)
   if l.decode then return l end
+  if l.kind == "symbol" then return require("uplua.stack.symbol").codec end
   local name = signature(l)
   local codec = compiled[name]
   if not codec then

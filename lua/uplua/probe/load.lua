@@ -189,17 +189,23 @@ end
 -- Has stacks read and walked, if the handlers of LOADED take any; PIDS: the target's processes. Adds to LIST what that
 -- needs to be attached.
 local function bind_stacks(loaded, list, pids)
-  local stacks = loaded:map(contract.uplua_stacks)
-  if not stacks then return end
+  local stacks, executed = loaded:map(contract.uplua_stacks), loaded:map(contract.uplua_unwind_executed)
+  if not stacks and not executed then return end
   local stack, unwinding = require "uplua.stack.stack", kept().unwinding
-  stack.bind(stacks)
-  stack.bind(loaded:map(contract.uplua_stacks_reserve))
+  if stacks then
+    stack.bind(stacks)
+    stack.bind(loaded:map(contract.uplua_stacks_reserve))
+  end
   local own_code = loaded:map(contract.uplua_own_code)
   if own_code then core.kernel.write_own(own_code) end
   local walked = loaded:map(stack.TABLES[1]) -- the program's stack, not just the kernel's
-  if walked and not next(unwinding) then
-    for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
-    stack.unwind(unwinding, filter.is_open(), core.target.command())
+  if executed and not next(unwinding) then
+    if walked then
+      for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
+      stack.unwind(unwinding, filter.is_open(), core.target.command())
+    else -- up.sym alone
+      core.unwind.lay_out(loaded:map(contract.uplua_unwind_kernel))
+    end
     -- the ends of processes are seen before any of the programs is noted
     add_own(list, loaded, contract.EXECUTED_END_PROGRAM)
     add_own(list, loaded, contract.EXECUTED_PROGRAM)

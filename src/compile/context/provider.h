@@ -44,6 +44,7 @@ enum event_source {
     EVENT_ADDRESS,
     EVENT_CALL,
     EVENT_VALUE,
+    EVENT_PROGRAM, /* for up.sym: which program the process executes, as stacks have it */
 };
 
 /* A field of an event. */

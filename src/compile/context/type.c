@@ -90,6 +90,8 @@ static bool record_unify(struct arena *arena, struct record *a, struct record *b
     b = record_of(b);
     if (a == b)
         return true;
+    if (a->symbol != b->symbol)
+        return false;
     if (b->frozen) {
         struct record *swap = a;
         a = b;
@@ -164,6 +166,7 @@ struct type type_copy(struct arena *arena, struct type type)
         return type;
     const struct record *from = record_of(type.record);
     type.record = record_new(arena);
+    type.record->symbol = from->symbol;
     for (size_t i = 0; i < from->field_count; i++)
         *record_add_field(arena, type.record, from->fields[i].name, from->fields[i].index) = from->fields[i];
     for (size_t i = 0; i < from->field_count; i++)
@@ -307,6 +310,8 @@ const char *type_declared_name(struct type type)
 static const char *record_name(struct arena *arena, struct record *record)
 {
     record = record_of(record);
+    if (record->symbol)
+        return "a symbol";
     const char *text = "a record {";
     for (size_t i = 0; i < record->field_count; i++) {
         const struct field *field = &record->fields[i];

@@ -78,6 +78,7 @@ struct record {
     size_t field_count;
     bool frozen; /* a loaded map holds such records, or they are declared: the layout stays */
     bool declared;
+    bool symbol;               /* an address and whose it is, which the script side sees as the function there */
     uint32_t size;             /* laid out: bytes; 0 before */
     int presence;              /* offset of the presence word, -1: no field is optional */
     struct conflict *conflict; /* why another shape could not become one with this; NULL: none tried in vain */

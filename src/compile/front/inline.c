@@ -313,6 +313,46 @@ static struct value *call_cast(struct build *build, struct value **args, size_t 
     return value;
 }
 
+static struct value *event_value(struct build *build, const struct event_field *field)
+{
+    struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
+    value->event = field;
+    value->type = field->type;
+    return value;
+}
+
+/*
+ * up.sym(address): a record of the address, and of whose it is. The kernel's addresses are the same in all processes:
+ * zeros. So equal addresses are equal keys; the script side makes one of all addresses of a function
+ * (lua/uplua/stack/symbol.lua), since each file's symbol table would be needed here.
+ */
+static struct value *call_sym(struct build *build, struct value **args, size_t count)
+{
+    static const struct event_field fields[] = {
+        {.name = "pid", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_PID},
+        {.name = "program", .type = {.kind = TYPE_U64}, .source = EVENT_PROGRAM},
+    };
+    if (count != 1)
+        build_fail(build, "up.sym takes an address, such as e.caller: n[up.sym(e.caller)]:inc()");
+    struct value *address = arithmetic(build, IR_CAST, 64, args[0], NULL);
+    const struct event_field *field = ir_value(args[0])->event;
+    if (field && field->source == EVENT_CALLER) /* what stands behind the call may be another function */
+        address = arithmetic(build, IR_SUB, 0, address, ir_number(build->function, 1));
+    struct value *half = arithmetic(build, IR_SAR, 0, address, ir_number(build->function, 63));
+    struct value *of_process = arithmetic(build, IR_BNOT, 0, half, NULL); /* all ones, or zeros for the kernel's */
+    struct value *symbol = build_record(build);
+    symbol->type.record->symbol = true;
+    for (size_t i = 0; i <= sizeof fields / sizeof *fields; i++) {
+        struct captured name = {.kind = CAPTURED_STRING};
+        name.string.bytes = i ? fields[i - 1].name : "address";
+        name.string.length = strlen(name.string.bytes);
+        struct value *value =
+            i ? arithmetic(build, IR_AND, 0, event_value(build, &fields[i - 1]), of_process) : address;
+        build_assign(build, symbol, ir_constant(build->function, &name), value, NULL);
+    }
+    return symbol;
+}
+
 static struct value *call_builtin(struct build *build, const char *name, struct value **args, size_t count)
 {
     int64_t bits = integer_type(name);
@@ -340,6 +380,8 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
     }
     if (!strcmp(name, "str") || !strcmp(name, "kstr"))
         return call_str(build, name, args, count);
+    if (!strcmp(name, "sym"))
+        return call_sym(build, args, count);
     if (!strcmp(name, "buf") || !strcmp(name, "kbuf"))
         return call_buf(build, name, args, count);
     if (!strcmp(name, "starts"))

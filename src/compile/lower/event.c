@@ -326,6 +326,9 @@ static struct operand field_value(struct lower *lower, const struct event_field 
         return probe_context_word(lower, arch_cpu.sample_address, "e.addr");
     case EVENT_FUNC:
         return func_names_read(lower);
+    case EVENT_PROGRAM:
+        lower->compiler->walks = lower->function->position;
+        return machine_call_library(program, "uplua_unwind_program", NULL, 0);
     case EVENT_GIVEN:
     case EVENT_REGISTER:
     case EVENT_ELAPSED:
