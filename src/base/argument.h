@@ -75,6 +75,7 @@ struct argument {
     const struct argument_step *steps;
     size_t step_count;
     bool in_memory;
+    bool parts; /* of an OBJECT that is nowhere as a whole: its fields may have places of their own */
     enum argument_kind {
         ARGUMENT_INTEGER,
         ARGUMENT_BOOLEAN,

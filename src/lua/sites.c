@@ -226,7 +226,7 @@ static void push_argument(lua_State *L, const struct argument *argument)
     lua_createtable(L, 0, 5); /* argument */
     core_set_string(L, "name", argument->name);
     core_set_string(L, "kind", kinds[argument->kind]);
-    core_set_string(L, "place", argument->place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
+    core_set_string(L, "place", argument->parts ? "parts" : argument->place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
     core_set_string(L, "type", argument->type);
     core_set_number(L, "bits", argument->bits);
 }
@@ -284,7 +284,7 @@ static int sites_variables(lua_State *L)
     size_t count = 0;
     self->arena.exhausted = core_no_memory;
     self->arena.context = L;
-    if (locals_find(&self->sites, NULL, &self->arena, &variables, &count, &err))
+    if (locals_find(&self->sites, luaL_optstring(L, 2, NULL), &self->arena, &variables, &count, &err))
         return core_absent(L, &err);
     return push_arguments(L, variables, count);
 }

@@ -48,6 +48,7 @@ local EXPECTED = {
     { "list[2]", function(i) return 2 * (i % 5 + 3) end },
   },
   passed = { { "first", function(i) return i end }, { "second", function(i) return 3 * i end } },
+  others = { { "parts.level", function(i) return i end }, { "parts.total", function() return 7 end } },
   early = { { "early", function(i) return i + 1 end }, { "i", function(i) return i end } },
   late = {
     { "late", function(i) return 5 * i end }, { "i", function(i) return i end },
@@ -72,6 +73,10 @@ for _, one in ipairs(plan) do
   for _, variable in ipairs(assert(sites:variables())) do
     if variable.name == one.name:match "^%w+" then
       reason = variable.place == "nowhere" and variable.type or false
+      if variable.place == "parts" then
+        local part, why = sites:variables(one.name)
+        reason = not part and why
+      end
       break
     end
   end
@@ -167,8 +172,10 @@ end
 refused("gcc-O2", "late", "e.vars.early", "the variable 'early' cannot be read at gone%+0x%x+: the compiler has " ..
   "optimised it away at this instruction: nothing holds it there; it is there on the lines? [%d, -]+ of variables.c",
   "what is not there any more, with the lines where it is")
-refused("gcc-O2", "others", "e.vars.parts", "the variable 'parts' .* it is a 'struct inner' that the compiler " ..
-  "keeps in parts here", "a struct in parts")
+refused("gcc-O2", "others", "e.vars.parts", "printf: argument 2 is a struct that is not in memory here, of which " ..
+  "single fields can be read", "a struct in parts as a whole")
+refused("gcc-O2", "others", "e.vars.parts.lvel", "the variable 'parts.lvel' .* parts is a 'struct inner', which has " ..
+  "no field 'lvel'; did you mean level", "… and a field that there is not")
 
 local function wrong(code, want, what)
   like(target.uplua(("--explain -e %s"):format(target.quote(code))).err, "^uplua: %-e:1: " .. want, what)

@@ -8,6 +8,7 @@
 #include "compile/infer/ctype.h"
 #include "compile/infer/ctype_btf.h"
 #include "compile/infer/ctype_dwarf.h"
+#include "compile/ir/fold.h"
 
 /* --- types --- */
 
@@ -195,18 +196,37 @@ static const struct event_field *find_variable(struct build *build, const char *
     if (function->options->find_variable(function->handler->sites, name, build->arena, &found, &count, &err) || !count)
         build_fail(build, "%s", err.text);
     struct event_field *field = arena_allocate(build->arena, sizeof *field);
-    *field = (struct event_field){.name = found->name, .source = EVENT_GIVEN, .argument = found};
+    *field = (struct event_field){
+        .name = arena_string(build->arena, name, strlen(name)), .source = EVENT_GIVEN, .argument = found};
     function->variable =
         arena_grow(build->arena, function->variable, function->variable_count, sizeof *function->variable);
     return function->variable[function->variable_count++] = field;
 }
 
-/* A struct or an array is what a pointer to it has as [0], so that the same holds for it as for fields. */
-struct value *argument_variable(struct build *build, const char *name)
+/* What KEY of BASE, e.vars or one of its structs that is in parts, is called: "list", "list[2]", "list[2].size". */
+static const char *path_of(struct build *build, const struct value *base, const struct value *key)
 {
+    const char *name =
+        key->op == IR_CONSTANT && key->constant.kind == CAPTURED_STRING ? key->constant.string.bytes : NULL;
+    if (base->name && fold_is_number(key))
+        return arena_format(build->arena, "%s[%lld]", base->name,
+                            (long long)fold_integer(build->function, key, build->position));
     if (!name)
         build_fail(build, "e.vars has names that are known when the handler is compiled: e.vars.NAME");
-    const struct event_field *field = find_variable(build, name);
+    return base->name ? arena_format(build->arena, "%s.%s", base->name, name) : name;
+}
+
+/* A struct or an array is what a pointer to it has as [0], so that the same holds for it as for fields. */
+struct value *argument_variable(struct build *build, const struct value *base, const struct value *key)
+{
+    const struct event_field *field = find_variable(build, path_of(build, base, key));
+    if (field->argument->parts) {
+        struct value *parts = ir_append(build->function, NULL, IR_ARGUMENTS, build->position, NULL, 0);
+        parts->type.kind = TYPE_STATIC;
+        parts->number = base->number;
+        parts->name = field->name;
+        return parts;
+    }
     struct value *value = argument_value(build, field);
     if (field->argument->kind != ARGUMENT_OBJECT || !field->argument->size || value->type.kind != TYPE_POINTER)
         return value;

@@ -110,8 +110,8 @@ void build_name_object(struct build *build, const struct value *object, const ch
 void argument_prepare(struct build *build);
 /* e.args.NAME; refuses a NAME that the probe lacks, or NULL. */
 struct value *argument_index(struct build *build, const char *name);
-/* e.vars.NAME; the same. */
-struct value *argument_variable(struct build *build, const char *name);
+/* BASE[KEY], where BASE is e.vars, or one of its structs whose fields have places of their own. */
+struct value *argument_variable(struct build *build, const struct value *base, const struct value *key);
 /* The argument that e.NAME, such as "arg0", numbers; NULL if there is none. */
 const struct event_field *argument_numbered(struct build *build, const char *name);
 /* Refuses e.NAME where that is the number of an argument which the probe does not have. */

@@ -222,8 +222,8 @@ struct value *build_index(struct build *build, struct value *base, struct value 
         return argument_index(build, field_name(key));
     if (base->op == IR_REGISTERS)
         return registers_index(build, field_name(key));
-    if (base == build->function->variables)
-        return argument_variable(build, field_name(key));
+    if (base->op == IR_ARGUMENTS && base->number)
+        return argument_variable(build, base, key);
     if (is_object(base))
         return index_object(build, base, key, name);
     if (base->op == IR_CELL) {
@@ -275,8 +275,7 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
         set->object = (unsigned)base->constant.handle;
         return;
     }
-    if (base == build->function->event || base == build->function->arguments || base == build->function->variables ||
-        base->op == IR_REGISTERS)
+    if (base == build->function->event || base->op == IR_ARGUMENTS || base->op == IR_REGISTERS)
         build_fail(build, "the event's fields cannot be assigned to; use a local");
     if (base == ir_nil(build->function))
         fail_nil(build, name);

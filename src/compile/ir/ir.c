@@ -415,7 +415,9 @@ const char *ir_describe(struct arena *arena, const struct value *value)
     if (value->op == IR_EVENT)
         return "the event";
     if (value->op == IR_ARGUMENTS)
-        return value->number ? "the program's variables" : "the event's arguments";
+        return value->name     ? "a struct that is not in memory here, of which single fields can be read"
+               : value->number ? "the program's variables"
+                               : "the event's arguments";
     if (value->op == IR_REGISTERS)
         return "all of the event's registers";
     if (value->op == IR_CELL)

@@ -22,10 +22,11 @@ struct line_search {
 static int take_named(const struct debuglocal *local, void *context)
 {
     struct line_search *search = context;
-    if (strcmp(local->name, search->name) != 0)
+    size_t length = strcspn(search->name, ".[");
+    if (strncmp(local->name, search->name, length) != 0 || local->name[length])
         return 0;
-    search->found =
-        local->function == search->function && local_place(&search->context, local).place != ARGUMENT_NOWHERE;
+    struct argument found = local_place(&search->context, local, search->name + length);
+    search->found = local->function == search->function && local_is_there(&found);
     return 1;
 }
 

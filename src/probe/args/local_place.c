@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "probe/args/variable_path.h"
 #include "sym/debugcalls.h"
 #include "sym/debugtypes.h"
 #include "sym/location.h"
@@ -311,11 +312,16 @@ static uint64_t number_of_bytes(const uint8_t *bytes, uint64_t size)
     return number;
 }
 
-/* The value of PIECE, of SIZE bytes at most 8. */
-static void add_value(struct steps *steps, const struct location_piece *piece, uint64_t size)
+static bool is_power_of_two(uint64_t number)
+{
+    return number && !(number & (number - 1));
+}
+
+/* The value of SIZE bytes, from the byte INNER on, of PIECE. */
+static void add_slice(struct steps *steps, const struct location_piece *piece, uint64_t inner, uint64_t size)
 {
     const struct location *location = steps->location;
-    if (!steps->why && piece->kind != LOCATION_MISSING && !location->constant)
+    if (piece->kind != LOCATION_MISSING && !location->constant)
         steps->why = why_unframed(steps->context, &piece->number, location->ranged);
     if (steps->why)
         return;
@@ -326,51 +332,78 @@ static void add_value(struct steps *steps, const struct location_piece *piece, u
     case LOCATION_IN_REGISTER:
     case LOCATION_IS_NUMBER:
         add_number(steps, &piece->number);
+        if (inner + size > 8)
+            steps->why = "the debug information has it in a register that is too small for it";
+        if (inner) {
+            add_step(steps, ARGUMENT_NUMBER, 8 * (int64_t)inner);
+            add_step(steps, ARGUMENT_SHIFT_RIGHT, 0);
+        }
         break;
     case LOCATION_IN_MEMORY:
         add_number(steps, &piece->number);
-        if (!steps->why)
-            add_step(steps, ARGUMENT_LOAD, 8 * (int64_t)size);
+        add_step(steps, ARGUMENT_ADD_NUMBER, (int64_t)inner);
+        add_step(steps, ARGUMENT_LOAD, 8 * (int64_t)size);
+        if (!is_power_of_two(size))
+            steps->why = "the compiler keeps it in parts of odd sizes";
         break;
     case LOCATION_IS_BYTES:
-        if (piece->size < size)
+        if (inner > piece->size || size > piece->size - inner)
             steps->why = "its debug information is damaged";
         else
-            add_step(steps, ARGUMENT_NUMBER, (int64_t)number_of_bytes(piece->bytes, size));
+            add_step(steps, ARGUMENT_NUMBER, (int64_t)number_of_bytes(piece->bytes + inner, size));
         break;
     }
 }
 
-static bool is_power_of_two(uint64_t number)
+/* Bytes of PIECE; one that is not bounded has all of the variable. */
+static uint64_t size_of(const struct location_piece *piece)
 {
-    return number && !(number & (number - 1));
+    return piece->size ? piece->size : UINT32_MAX;
 }
 
-/* A number of SIZE bytes that lies in several places. */
-static void add_pieces(struct steps *steps, uint64_t size)
+/* A number of SIZE bytes at most 8, from the byte OFFSET of the variable on, which may lie in several pieces. */
+static void add_value(struct steps *steps, uint64_t offset, uint64_t size)
 {
     const struct location *location = steps->location;
-    uint64_t at = 0;
-    for (size_t i = 0; i < location->count && !steps->why; i++) {
+    uint64_t start = 0, done = 0;
+    for (size_t i = 0; i < location->count && !steps->why && done < size; i++) {
         const struct location_piece *piece = &location->pieces[i];
-        if (!piece->size || piece->size > size - at ||
-            (piece->kind == LOCATION_IN_MEMORY && !is_power_of_two(piece->size)))
-            steps->why =
-                "the compiler keeps it in parts, which the debug information says in a way that is not understood";
-        else
-            add_value(steps, piece, piece->size);
-        if (steps->why)
-            return;
-        add_step(steps, ARGUMENT_NARROW, 8 * (int64_t)piece->size);
-        if (at) {
-            add_step(steps, ARGUMENT_NUMBER, 8 * (int64_t)at);
-            add_step(steps, ARGUMENT_SHIFT_LEFT, 0);
-            add_step(steps, ARGUMENT_OR, 0);
+        uint64_t end = start + size_of(piece), from = offset + done;
+        if (from >= start && from < end) {
+            uint64_t taken = end - from < size - done ? end - from : size - done;
+            add_slice(steps, piece, from - start, taken);
+            if (taken < size)
+                add_step(steps, ARGUMENT_NARROW, 8 * (int64_t)taken);
+            if (done) {
+                add_step(steps, ARGUMENT_NUMBER, 8 * (int64_t)done);
+                add_step(steps, ARGUMENT_SHIFT_LEFT, 0);
+                add_step(steps, ARGUMENT_OR, 0);
+            }
+            done += taken;
         }
-        at += piece->size;
+        start = end;
     }
-    if (at < size)
+    if (!steps->why && done < size)
         steps->why = "the compiler keeps a part of it, and has optimised the rest away here";
+}
+
+/* The address of SIZE bytes from the byte OFFSET of the variable on, where they lie in memory; false: they do not. */
+static bool add_address(struct steps *steps, uint64_t offset, uint64_t size)
+{
+    const struct location *location = steps->location;
+    uint64_t start = 0;
+    for (size_t i = 0; i < location->count; i++) {
+        const struct location_piece *piece = &location->pieces[i];
+        uint64_t end = start + size_of(piece);
+        if (piece->kind == LOCATION_IN_MEMORY && offset >= start && offset + size <= end) {
+            steps->why = why_unframed(steps->context, &piece->number, location->ranged);
+            add_number(steps, &piece->number);
+            add_step(steps, ARGUMENT_ADD_NUMBER, (int64_t)(offset - start));
+            return true;
+        }
+        start = end;
+    }
+    return false;
 }
 
 /* --- arguments --- */
@@ -421,58 +454,48 @@ static void set_place(struct argument *argument, const struct debugtype *type, c
     }
 }
 
-/* Sets where a number or a pointer is. */
+/* Sets where a number or a pointer is, OFFSET bytes into the variable. */
 static void place_number(struct local_context *context, const struct location *location, const struct debugtype *type,
-                         struct argument *argument)
+                         uint64_t offset, struct argument *argument)
 {
     struct steps steps = {.context = context, .location = location};
-    const struct location_piece *first = &location->pieces[0];
-    bool whole =
-        location->count == 1 && (!first->size || first->kind == LOCATION_IS_BYTES || first->size >= type->size);
-    bool in_memory = whole && first->kind == LOCATION_IN_MEMORY;
-    if (in_memory) {
-        steps.why = why_unframed(context, &first->number, location->ranged);
-        add_number(&steps, &first->number);
-    } else if (whole) {
-        add_value(&steps, first, type->size);
-    } else {
-        add_pieces(&steps, type->size);
-    }
+    bool in_memory = add_address(&steps, offset, type->size);
+    if (!in_memory)
+        add_value(&steps, offset, type->size);
     if (steps.why)
         nowhere(context, argument, steps.why);
     else
         set_place(argument, type, &steps, in_memory);
 }
 
-/* Sets where a struct or an array is, of which handlers want the address. */
+/* Sets where a struct or an array is, of which handlers want the address. Of others they may want parts. */
 static void place_object(struct local_context *context, const struct location *location, const char *name,
-                         struct argument *argument)
+                         uint64_t offset, struct argument *argument)
 {
     struct steps steps = {.context = context, .location = location};
-    const struct location_piece *first = &location->pieces[0];
-    if (first->kind == LOCATION_MISSING && location->count == 1)
-        steps.why = first->why;
-    else if (location->count > 1)
-        steps.why = arena_format(
-            context->arena, "it is a '%s' that the compiler keeps in parts here, in registers or not at all", name);
-    else if (first->kind != LOCATION_IN_MEMORY)
-        steps.why = arena_format(context->arena, "it is a '%s' that the compiler does not keep in memory here", name);
-    else
-        steps.why = why_unframed(context, &first->number, location->ranged);
-    add_number(&steps, &first->number);
+    if (!add_address(&steps, offset, argument->size) && location->count == 1 &&
+        location->pieces[0].kind == LOCATION_MISSING) {
+        steps.why = location->pieces[0].why;
+    } else if (!steps.count && !steps.why) {
+        argument->parts = true;
+        steps.why = arena_format(context->arena,
+                                 "it is a '%s' that is not in memory here; its fields may be, each by itself, in "
+                                 "registers or not at all",
+                                 name);
+    }
     if (steps.why)
         nowhere(context, argument, steps.why);
     else
         set_place(argument, NULL, &steps, true);
 }
 
-static void place_by_type(struct local_context *context, const struct debuglocal *local,
+static void place_by_type(struct local_context *context, const struct variable_field *field,
                           const struct location *location, struct argument *argument)
 {
     struct debugtype type = {0};
     char name[DEBUGTYPE_NAME];
-    debugtype_get(local->type, &type);
-    debugtype_name(local->type, name);
+    debugtype_get(field->type, &type);
+    debugtype_name(field->type, name);
     argument->type = arena_string(context->arena, name, strlen(name));
     argument->bits = type.bits;
     switch (type.kind) {
@@ -483,25 +506,25 @@ static void place_by_type(struct local_context *context, const struct debuglocal
             nowhere(context, argument,
                     arena_format(context->arena, "it is a '%s' of 128 bits, which handlers cannot compute with", name));
         else
-            place_number(context, location, &type, argument);
+            place_number(context, location, &type, field->offset, argument);
         break;
     case DEBUGTYPE_POINTER:
         argument->kind = ARGUMENT_POINTER;
         argument->bits = 64;
-        argument->debug = local->type;
-        place_number(context, location, &type, argument);
+        argument->debug = field->type;
+        place_number(context, location, &type, field->offset, argument);
         break;
     case DEBUGTYPE_STRUCT:
     case DEBUGTYPE_ARRAY:
         argument->kind = ARGUMENT_OBJECT;
         argument->bits = 64;
         argument->size = type.size < UINT32_MAX ? (uint32_t)type.size : UINT32_MAX;
-        argument->debug = argument->size ? local->type : type.element;
+        argument->debug = argument->size ? field->type : type.element;
         if (type.vector)
             nowhere(context, argument,
                     arena_format(context->arena, "it is a vector ('%s'), which handlers cannot compute with", name));
         else
-            place_object(context, location, name, argument);
+            place_object(context, location, name, field->offset, argument);
         break;
     default:
         nowhere(context, argument,
@@ -509,20 +532,25 @@ static void place_by_type(struct local_context *context, const struct debuglocal
     }
 }
 
-struct argument local_place(struct local_context *context, const struct debuglocal *local)
+struct argument local_place(struct local_context *context, const struct debuglocal *local, const char *path)
 {
     struct argument argument = {.name = arena_string(context->arena, local->name, strlen(local->name))};
+    struct variable_field field = {.type = local->type};
     struct location location;
-    int code = local->entry ? location_find(context->debuginfo, local->entry, context->function.instance,
-                                            context->address, context->address == context->function.address, &location)
-                            : -ENODATA;
+    struct error err = {0};
+    int code = -ENODATA;
+    if (local->entry)
+        code = location_find(context->debuginfo, local->entry, context->function.instance, context->address,
+                             context->address == context->function.address, &location);
     if (code == -ENODATA)
         nowhere(context, &argument, "the compiler has optimised it away");
     else if (code == -ERANGE)
         nowhere(context, &argument, "the compiler has optimised it away at this instruction: nothing holds it there");
     else if (code)
         nowhere(context, &argument, "its debug information is damaged");
+    else if (*path && variable_path_find(local->type, local->name, path, &field, &err))
+        nowhere(context, &argument, err.text);
     else
-        place_by_type(context, local, &location, &argument);
+        place_by_type(context, &field, &location, &argument);
     return argument;
 }

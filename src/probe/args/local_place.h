@@ -20,5 +20,13 @@ struct local_context {
     uint64_t prologue_end; /* the function's */
 };
 
-/* LOCAL for a handler at the instruction; its place is ARGUMENT_NOWHERE, and its type why, where it cannot be read. */
-struct argument local_place(struct local_context *context, const struct debuglocal *local);
+/*
+ * LOCAL, or its part PATH, ".limits[2].high", for a handler at the instruction; its place is ARGUMENT_NOWHERE, and its
+ * type why, where it cannot be read.
+ */
+struct argument local_place(struct local_context *context, const struct debuglocal *local, const char *path);
+/* True if ARGUMENT, or parts of it, may be read. */
+static inline bool local_is_there(const struct argument *argument)
+{
+    return argument->place != ARGUMENT_NOWHERE || argument->parts;
+}

@@ -40,7 +40,8 @@ static const struct argument *find_named(const struct argument *items, size_t co
 static int take(const struct debuglocal *local, void *context)
 {
     struct locals *locals = context;
-    if ((locals->name && strcmp(local->name, locals->name) != 0) ||
+    size_t length = locals->name ? strcspn(locals->name, ".[") : 0;
+    if ((locals->name && (strncmp(local->name, locals->name, length) != 0 || local->name[length])) ||
         find_named(locals->items, locals->count, local->name))
         return 0;
     const struct argument *passed =
@@ -49,7 +50,8 @@ static int take(const struct debuglocal *local, void *context)
     locals->entries = arena_grow(locals->context.arena, locals->entries, locals->count, sizeof *locals->entries);
     locals->entries[locals->count] = local->entry;
     locals->function = local->function;
-    locals->items[locals->count++] = passed ? *passed : local_place(&locals->context, local);
+    locals->items[locals->count++] =
+        passed ? *passed : local_place(&locals->context, local, locals->name ? locals->name + length : "");
     return locals->count == MAX_LOCALS;
 }
 
@@ -99,9 +101,10 @@ static int compare_meaning(const struct debuglocal *local, void *context)
     if (!item || names->seen[number])
         return 0;
     names->seen[number] = true;
-    if (local->entry == locals->entries[number] || item->place == ARGUMENT_NOWHERE)
+    if (local->entry == locals->entries[number] || !local_is_there(item))
         return 0;
     locals->items[number].place = ARGUMENT_NOWHERE;
+    locals->items[number].parts = false;
     locals->items[number].type = arena_format(
         locals->context.arena,
         "the compiler has moved code of line %u here from another scope, in which '%s' is another variable",
@@ -183,7 +186,7 @@ static int find_in(struct locals *locals, const struct binary *binary, struct er
     if (result < 0)
         return error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
     refuse_shadowed(locals);
-    if (locals->name && (!locals->count || locals->items[0].place == ARGUMENT_NOWHERE))
+    if (locals->name && (!locals->count || !local_is_there(&locals->items[0])))
         return explain(locals, err);
     return 0;
 }
@@ -259,7 +262,7 @@ int locals_find(const struct sites *sites, const char *name, struct arena *arena
     }
     *arguments = sites->count ? first.items : NULL;
     *count = sites->count ? first.count : 0;
-    if (name && *count && first.items[0].place == ARGUMENT_NOWHERE)
+    if (name && *count && !local_is_there(&first.items[0]))
         return error_set(err, -ENODATA, "the variable '%s' cannot be read: %s", name, first.items[0].type);
     return 0;
 }

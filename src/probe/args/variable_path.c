@@ -111,5 +111,6 @@ int variable_path_find(uint32_t type, const char *name, const char *path, struct
     }
     debugtype_get(way.type, &last);
     field->bytes = last.size;
+    field->type = way.type;
     return result;
 }

@@ -5,9 +5,11 @@
 
 #include "base/error.h"
 
-/* Where the part is: bytes from the variable's beginning, and how many bytes it has. */
+/* Where the part is: bytes from the variable's beginning, and how many bytes it has; and its type (sym/debugtypes.h).
+ */
 struct variable_field {
     uint64_t offset, bytes;
+    uint32_t type;
 };
 
 /*

@@ -55,11 +55,15 @@ local function probe(stop)
   if not variables then return refuse(stop, "*", tostring(why)) end
   local reasons, paths = {}, {}
   for _, variable in ipairs(variables) do
-    reasons[variable.name] = variable.place == "nowhere" and variable.type or false
+    reasons[variable.name] = variable.place == "parts" and "parts" or variable.place == "nowhere" and variable.type or false
   end
   for _, path in ipairs(stop.paths) do
     local reason = reasons[path:match "^[%w_]+"]
     if reason == nil then reason = "there is no such variable here" end
+    if reason == "parts" then
+      local found, part_reason = sites:variables(path)
+      reason = not found and part_reason or found[1].place == "parts" and "it is in parts"
+    end
     if reason then refuse(stop, path, reason) else paths[#paths + 1] = path end
   end
   for from = 1, #paths, MOST do

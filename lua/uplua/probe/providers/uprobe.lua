@@ -154,7 +154,7 @@ end
 local function list_variables(sites)
   local list = {}
   for i, variable in ipairs(sites:variables() or {}) do
-    local there = variable.place ~= "nowhere"
+    local there = variable.place == nil
     list[i] = { name = variable.name, type = there and variable.type or "?",
       source = there and "e.vars." .. variable.name or variable.type }
   end
