@@ -55,7 +55,8 @@ local function probe(stop)
   if not variables then return refuse(stop, "*", tostring(why)) end
   local reasons, paths = {}, {}
   for _, variable in ipairs(variables) do
-    reasons[variable.name] = variable.place == "parts" and "parts" or variable.place == "nowhere" and variable.type or false
+    local place = variable.place
+    reasons[variable.name] = place == "parts" and "parts" or place == "nowhere" and variable.type or false
   end
   for _, path in ipairs(stop.paths) do
     local reason = reasons[path:match "^[%w_]+"]
