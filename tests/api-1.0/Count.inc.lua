@@ -1,0 +1,6 @@
+-- Count:inc in 1.0, on the shop
+local up = require "uplua"
+local n = up.count()
+up.uprobe("./shop:deliver", function(e) n:inc() end)
+up.at_exit(function() print(n:get()) end)
+--> 213

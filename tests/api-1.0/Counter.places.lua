@@ -1,0 +1,5 @@
+-- Counter:places in 1.0, on the shop
+local up = require "uplua"
+local c = up.counter "page-faults"
+up.at_exit(function() print(next(c:places()) ~= nil) end)
+--> true

@@ -1,0 +1,7 @@
+-- Map:delete in 1.0
+local up = require "uplua"
+local m = up.hash()
+m:set("top", 3)
+m:set("get", 5)
+print(m:delete "top", m:delete "top")
+--> true	false

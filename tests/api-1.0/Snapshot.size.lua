@@ -1,0 +1,9 @@
+-- Snapshot:size in 1.0, on the shop
+local up = require "uplua"
+local n = up.count()
+up.uprobe("./shop:sell", function(e) n[e.arg2]:inc() end)
+up.at_exit(function()
+  local t = n:take()
+  print(t:size())
+end)
+--> 7

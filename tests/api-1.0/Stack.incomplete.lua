@@ -1,0 +1,7 @@
+-- Stack:incomplete in 1.0, on the shop
+local up = require "uplua"
+local n = up.count()
+up.uprobe("./shop:checksum", function(e) n[e:ustack()]:inc() end)
+up.at_exit(function()
+  for s in n:pairs() do print(s:incomplete()) end
+end)

@@ -1,0 +1,6 @@
+-- e.arg2 in 1.0, on the shop
+local up = require "uplua"
+local v = up.var(-1)
+up.uprobe("./shop:sell", function(e) v:set(e.arg2) end)
+up.at_exit(function() print(v:get()) end)
+--> 2

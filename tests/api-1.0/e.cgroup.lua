@@ -1,0 +1,6 @@
+-- e.cgroup in 1.0, on the shop
+local up = require "uplua"
+local v = up.var(0)
+up.uprobe("./shop:sell", function(e) v:set(e.cgroup) end)
+up.at_exit(function() print(v:get() > 0) end)
+--> true

@@ -1,0 +1,6 @@
+-- e.comm in 1.0, on the shop
+local up = require "uplua"
+local v = up.var("")
+up.uprobe("./shop:sell", function(e) v:set(e.comm) end)
+up.at_exit(function() print(v:get()) end)
+--> shop

@@ -1,0 +1,6 @@
+-- e.gid in 1.0, on the shop
+local up = require "uplua"
+local v = up.var(-1)
+up.uprobe("./shop:sell", function(e) v:set(e.gid) end)
+up.at_exit(function() print(v:get() >= 0) end)
+--> true

@@ -1,0 +1,6 @@
+-- e.pid in 1.0, on the shop
+local up = require "uplua"
+local v = up.var(-1)
+up.uprobe("./shop:sell", function(e) v:set(e.pid) end)
+up.at_exit(function() print(v:get() > 1) end)
+--> true

@@ -1,0 +1,9 @@
+-- files.check in 1.0
+local up = require "uplua"
+local files = require "uplua.stack_files"
+arg = { [0] = "mine.lua", "--folded", os.tmpname() }
+local options = up.args { "mine.lua [options]", files.folded, files.flame, files.before }
+files.check(options)
+print "goes on"
+os.remove(options.folded)
+--> goes on

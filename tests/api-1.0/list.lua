@@ -1,0 +1,5 @@
+-- up.list in 1.0
+local up = require "uplua"
+for _, entry in ipairs(up.list("uprobe:./shop:sell")) do print(entry.probe) end
+up.exit()
+--> uprobe:/work/trees/api-docs/build/examples/shop:sell

@@ -1,0 +1,7 @@
+-- view.new in 1.0
+local view = require "uplua.view"
+local v = view.new { { "name", "Name" }, { "count", "Count", "count" }, by = "count", top = 1 }
+local rows = { { name = "read", count = 23 }, { name = "write", count = 1101 } }
+v:print(rows)
+--> Name   Count
+--> write  1,101
