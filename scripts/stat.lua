@@ -11,6 +11,7 @@ since the last whole second is a line that tells how long that was.
 
 A spec is libc:malloc, syscall:openat, kprobe:vfs_read, tracepoint:sched:sched_switch, usdt:./app:shop:sold, or an event
 that the kernel counts: perf:instructions, perf:page-faults, perf:context-switches. What a pattern names is one column.
+Without a period events cost nothing: the kernel counts them, and no handler runs.
 Where the CPU has too few counters for all events, each counts for a share of the time: 2,470,000 (82.3 %) is scaled up.
 
   $ uplua stat.lua libc:malloc libc:free syscall:'*' perf:page-faults -- redis-server
@@ -33,7 +34,7 @@ local columns = {}
 
 -- SPEC's last PARTS parts, of C++ names with their classes.
 local function last_parts(spec, parts)
-  local event = spec:match "^perf:(.+)$"
+  local event = counting.event(spec)
   if event then return event end
   local plain, at = spec:gsub("::", "\1\1"), #spec + 1
   for _ = 1, parts do at = plain:sub(1, at - 1):match ".*():" or 0 end
@@ -52,7 +53,7 @@ local function titles_of(specs)
     end
     for i, spec in ipairs(specs) do
       local ambiguous = not titles[i]:find "%a" or not seen[titles[i]]
-      if ambiguous and #titles[i] < #spec and not spec:find "^perf:" then
+      if ambiguous and #titles[i] < #spec and not counting.event(spec) then
         parts[i], again = (parts[i] or 1) + 1, true
       end
     end
@@ -90,7 +91,7 @@ end
 
 for i, title in ipairs(titles_of(options)) do
   local spec = options[i]
-  local event = spec:match "^perf:(.+)$"
+  local event = counting.event(spec)
   if not event then up.probe(spec, function() hits[i]:inc() end) end
   columns[i] = event and counter_column(event) or hits_column(i)
   columns[i].title, columns[i].width = text.escape(title), math.max(#text.escape(title), 11)

@@ -173,6 +173,13 @@ function counter.lost()
   return list
 end
 
+-- event(spec) → the event's name where SPEC is one that a counter counts, "perf:page-faults"; nil where it is another
+-- probe's, or says how often it samples, "perf:page-faults:100".
+function counter.event(spec)
+  local event = spec:match "^perf:(.+)$"
+  return event and not event:find "@" and not event:find ":%d[^:]*$" and event or nil
+end
+
 local OPTIONS = { cgroup = option_table.text, cpus = option_table.boolean, children = option_table.boolean }
 
 -- counter(event | { event, … }, [options]): counts from now on, a command from its start on: in the target's threads,
@@ -187,7 +194,7 @@ function counter.counter(what, given)
     if type(name) ~= "string" then
       error('counter: the argument is an event\'s name or a list of them: counter("page-faults")', 2)
     end
-    local found, message = perf_events.find(name)
+    local found, message = perf_events.find(counter.event(name) or name)
     if not found then error(("counter %s: %s"):format(name, message), 2) end
     events[i] = found
   end

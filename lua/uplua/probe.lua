@@ -22,6 +22,7 @@ end
 -- What to say of it.
 local function no_probe(spec)
   local given, hint = require "uplua.options", hint_of(spec)
+  if providers.find(spec) then hint = ("; what %s probes stand at, uplua --list '%s:*' tells"):format(spec, spec) end
   if not hint and not (given.command or given.pids or given.tids) then
     hint = "; the command or PID to trace comes after --"
   end
@@ -34,8 +35,25 @@ local function provider_of(spec, returns)
   local provider, rest, named = providers.of_spec(spec)
   if not named and not spec:find "[:@]" then failure.mistake(no_probe(spec)) end
   if not returns then return provider, rest end
-  if not provider.at_return then failure.mistake(("%s: a %s probe has no return"):format(spec, provider.name)) end
+  if not provider.at_return then
+    failure.mistake(("%s: probes of the kind %s have no return"):format(spec, provider.name))
+  end
   return providers.find(provider.at_return), rest
+end
+
+-- What the constructor of PROVIDER is given for REST of a spec: its first argument, and the options GIVEN with those of
+-- the spec.
+local function parsed(provider, rest, given)
+  if not provider.parse then return rest, given end
+  given = option_table.read(provider.name, given, provider.options, 0)
+  local what, of_spec = provider.parse(rest, given)
+  for option, value in pairs(of_spec or {}) do
+    if given[option] ~= nil then
+      error(("%s:%s: the option '%s' is given there, too: leave one out"):format(provider.name, rest, option), 0)
+    end
+    given[option] = value
+  end
+  return what, given
 end
 
 local function declare_one(spec, returns, given, handler)
@@ -46,8 +64,13 @@ local function declare_one(spec, returns, given, handler)
     given = typed
   end
   -- Called by pcall, a constructor leaves its caller's line out of the message: the spec is not written there.
-  local ok, message = pcall(require "uplua"[provider.name], rest, given, handler)
-  if not ok then failure.mistake(tostring(message)) end
+  local ok, message, options = pcall(parsed, provider, rest, given)
+  if ok then ok, message = pcall(require "uplua"[provider.name], message, options, handler) end
+  if ok then return end
+  local _, _, named = providers.of_spec(spec)
+  local hint = not named and hint_of(spec)
+  message = tostring(message)
+  failure.mistake(hint and message:match "^[^\n]*" .. hint or message)
 end
 
 -- SPECS as lists are declared: what has all of a kind first, "syscall:*", which leaves nothing to other system calls.

@@ -7,7 +7,7 @@
 --   time, pid, tid, comm       as the handler's
 --   name                       of what was hit: "openat", "malloc", "sched:sched_switch"
 --   arguments                  { { name, value, text }, … }: by name where the probe has names
---   ret, elapsed               at returns
+--   ret, elapsed               at returns, also of a spec that names one: "sysreturn:openat"
 --   stack                      if asked for
 --   call                       "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"
 -- and is valid until the function returns.
@@ -89,6 +89,10 @@ end
 -- What there is of PART's arguments: parameters, arguments by name, those that have numbers alone, or so many words.
 local function fields_of(part, returns)
   local fields = {}
+  for i, field in ipairs(part.of_event or {}) do
+    fields[i] = { name = field.name, source = "e." .. field.name, show = field.type == "u64" and as_hex or as_integer }
+  end
+  if part.of_event then return fields end
   for i, parameter in ipairs(part.parameters or {}) do fields[i] = parameter_field(parameter, i) end
   if part.parameters then return fields end
   for _, argument in ipairs(part.arguments or {}) do
@@ -115,36 +119,42 @@ local function complete(part, returns)
 end
 
 -- What SPEC stands for: a list of parts. Each becomes a probe of its own, the spec part.probe. A provider says besides
--- what is known of its arguments: parameters, by debug information or the kernel's types; arguments, by name;
--- by_number, without names; or numbered, how many words there are; and of what it returns: result, or raw, true where
--- functions return different things. Of system calls `of_call` is true, and of all of them by one probe `of_any`.
+-- what is known of its arguments: parameters, by debug information or the kernel's types; arguments, by name; of_event,
+-- fields of the event; by_number, without names; or numbered, how many words there are; and of what it returns: result,
+-- or raw, true where functions return different things. Of system calls `of_call` is true, and of all of them by one
+-- probe `of_any`.
 local function parts_of(spec, returns)
   local provider, rest = providers.of_spec(spec)
   if returns and not provider.at_return then
-    failure.mistake(("%s: a %s probe has no return"):format(spec, provider.name))
+    failure.mistake(("%s: probes of the kind %s have no return"):format(spec, provider.name))
   end
+  returns = returns or provider.at_return == provider.name
   local ok, parts = pcall(provider.hits, rest, returns, spec)
   if not ok then failure.mistake(tostring(parts)) end
-  for _, part in ipairs(parts) do complete(part, returns) end
+  for _, part in ipairs(parts) do
+    part.returns, part.of_nobody = returns, provider.of_nobody
+    complete(part, returns)
+  end
   return parts
 end
 
 -- The source of the record that a handler of PART, the ID-th, emits.
 local function record_of(part, id, options)
   local name = part.calls and "nr = e.nr" or "name = e.func" -- of all system calls the kernel knows the number only
-  local parts = { ("id = %d, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, %s"):format(id, name) }
+  local thread = part.of_nobody and "" or "pid = e.pid, tid = e.tid, comm = e.comm, "
+  local parts = { ("id = %d, time = e.time, %s%s"):format(id, thread, name) }
   for i, field in ipairs(part.fields) do
     if field.source then parts[#parts + 1] = ("a%d = %s"):format(i, field.source) end
     if field.otherwise then parts[#parts + 1] = ("b%d = %s"):format(i, field.otherwise) end
   end
-  if options.returns then parts[#parts + 1] = "ret = e.ret, elapsed = e.elapsed" end
+  if part.returns then parts[#parts + 1] = "ret = e.ret, elapsed = e.elapsed" end
   if options.stack then parts[#parts + 1] = "stack = e:ustack()" end
   return "{ " .. table.concat(parts, ", ") .. " }"
 end
 
 -- The function of a handler that emits into RING what the event of PART, the ID-th, is made of.
 local function emitter_of(ring, part, id, options)
-  if part.calls and options.returns then
+  if part.calls and part.returns then
     return call.emitter(ring, part.calls, { id = id, strings = 127, stack = options.stack })
   end
   local record = require "uplua".expression(record_of(part, id, options), { name = "trace.each" })
@@ -196,12 +206,12 @@ function trace.each(spec, options, fn)
   local function declare(part)
     parts[#parts + 1] = part
     local emit = emitter_of(ring, part, #parts, options)
-    if options.returns and least > 0 then
+    if part.returns and least > 0 then
       probe.retprobe(part.probe, function(e)
         if e.elapsed >= least and where(e) then emit(e) end
       end)
     else
-      probe[options.returns and "retprobe" or "probe"](part.probe, function(e)
+      probe[part.returns and "retprobe" or "probe"](part.probe, function(e)
         if where(e) then emit(e) end
       end)
     end
@@ -215,8 +225,9 @@ function trace.each(spec, options, fn)
     local part = parts[tonumber(record.id)]
     local of = part.calls and part.calls[tonumber(record.nr)]
     local name = of and of.name or record.name
-    local event = { time = record.time, pid = record.pid, tid = record.tid, comm = record.comm, name = name }
-    if options.returns then event.ret, event.elapsed = record.ret, record.elapsed end
+    local event = { time = record.time, pid = record.pid or 0, tid = record.tid or 0, comm = record.comm or "" }
+    event.name = name
+    if part.returns then event.ret, event.elapsed = record.ret, record.elapsed end
     if options.stack then event.stack = record.stack end
     event.arguments = of and arguments_of_call(of, record) or arguments_of(part, record)
     event.call = call_of(part, event)

@@ -66,6 +66,22 @@ static int kernel_result(lua_State *L)
     return 1;
 }
 
+static void push_name(const char *name, void *context)
+{
+    lua_State *L = context; /* set */
+    lua_pushboolean(L, true);
+    lua_setfield(L, -2, name);
+}
+
+/* kernel.functions(prefix) → { [name] = true }: those that the kernel's BTF has; none where there is no BTF */
+static int kernel_functions_lua(lua_State *L)
+{
+    const char *prefix = luaL_checkstring(L, 1);
+    lua_newtable(L);
+    kernel_btf_functions(prefix, push_name, L);
+    return 1;
+}
+
 /* kernel.raw_tracepoint(name) → the function that has its parameters, behind one of its own; raises the reason where
  * there is none */
 static int kernel_raw_tracepoint(lua_State *L)
@@ -124,6 +140,7 @@ int kernel_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"parameters", kernel_parameters},
+        {"functions", kernel_functions_lua},
         {"result", kernel_result},
         {"raw_tracepoint", kernel_raw_tracepoint},
         {"attach_raw_tracepoint", kernel_attach_raw_tracepoint},

@@ -216,6 +216,26 @@ static int probe_variable(lua_State *L)
     return 1;
 }
 
+static void push_variable(const char *module, const char *name, uint64_t bytes, void *context)
+{
+    lua_State *L = context;   /* list */
+    lua_createtable(L, 0, 3); /* list variable */
+    core_set_string(L, "module", module);
+    core_set_string(L, "name", name);
+    core_set_number(L, "bytes", bytes);
+    lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+}
+
+/* probe.variables(spec) → { { module, name, bytes (0: not known) }, … }, those of a binary that match; raises the
+ * reason */
+static int probe_variables(lua_State *L)
+{
+    struct error err = {0};
+    const char *spec = luaL_checkstring(L, 1);
+    lua_newtable(L);
+    return variables_list(spec, lua_target(L), push_variable, L, &err) ? core_raise(L, &err) : 1;
+}
+
 /*
  * probe.watch(program, where, "w" | "rw" | "x", length) → link; raises the reason. WHERE: an address, a number, or the
  * spec of a variable, to be executed of a function
@@ -321,6 +341,7 @@ int probe_open_lua(lua_State *L)
         {"test_run", probe_test_run},
         {"address", probe_address_lua},
         {"variable", probe_variable},
+        {"variables", probe_variables},
         {"watch", probe_watch},
         {"watcher", probe_watcher},
         {"forget", probe_forget},

@@ -126,7 +126,7 @@ refused('profile(99.5, function() end)', "99.5 is not a whole number", "a fracti
 refused('profile(99)', "%-e:1: profile 99: the last argument is the handler, a function", "no handler")
 refused('profile(99, { pidd = 1 }, function() end)', "%-e:1: profile: unknown option 'pidd'", "an unknown option")
 refused('n = count() profile(99, function(e) n[e.arg0]:inc() end)',
-        "%-e:1: the event of a profile has no field 'arg0'; it has time, .*period, e:stack%(%), " ..
+        "%-e:1: the event of a profile has no field 'arg0'; it has time, .*period, e.regs, e:stack%(%), " ..
         "e:ustack%(%) and e:kstack%(%)", "e.arg0")
 refused('profile(1, function(e) n = 1 end)', "%-e:1: a handler cannot assign to 'n'", "what no handler can do")
 local most = target.max_hertz()

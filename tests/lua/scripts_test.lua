@@ -360,7 +360,7 @@ wrong([[argdist.lua libc:malloc --key '{ a = "it is no b", c = d }' -- true]], 1
 wrong("argdist.lua libc:malloc libc:free -- true", 2,
   "^argdist.lua: one spec is expected, such as libc:malloc, not 2; see")
 wrong("argdist.lua libc:malloc --key -- true", 2, "^argdist.lua: option '%-%-key' needs a value: %-%-key EXPR; see")
-wrong("funcslower.lua usdt:./app:a:b -- true", 1, "^uplua: usdt:./app:a:b: a usdt probe has no return\n$")
+wrong("funcslower.lua usdt:./app:a:b -- true", 1, "^uplua: usdt:./app:a:b: probes of the kind usdt have no return\n$")
 wrong("trace.lua syscall:opnat", 1, "^uplua: syscall opnat: the kernel has no such system call; did you mean openat")
 wrong("profile.lua --by core", 2, "^profile.lua: %-%-by: process, thread, cpu or stack, not 'core'; see")
 wrong("profile.lua --flame /nope/x", 2, "^profile.lua: %-%-flame: cannot write /nope/x: No such file or directory; see")
@@ -389,7 +389,7 @@ wrong("trace.lua openat", 1, "^uplua: 'openat' names no probe: write KIND:NAME o
 wrong("funccount.lua redis-server", 1,
   "^uplua: 'redis%-server' names no probe: .*; the command or PID to trace comes after %-%-\n$")
 wrong("stat.lua page-faults", 1,
-  "^uplua: 'page%-faults' names no probe: .*; an event to count is perf:page%-faults, for stat.lua\n$")
+  "^uplua: 'page%-faults' names no probe: .*; did you mean perf:page%-faults%?\n$")
 wrong("profile.lua --hertz 0", 2, "^profile.lua: option '%-%-hertz': 0 is below the least, 1; see")
 wrong("usdt.lua draw x", 2, "^usdt.lua: 'draw': there is list, trace and count; see")
 wrong("usdt.lua trace shop:slod -- " .. SHOP, 1,

@@ -168,6 +168,22 @@ target has mapped or is going to map. A spec is one of
   },
 
   [==[
+`up.probe` and all scripts take every kind by a spec, KIND: and what it stands at; `uplua --list 'KIND:*'` tells what
+that may be. Behind the name of a constructor stands what it is given; these have a form of their own:
+]==],
+
+  {
+    head = { "spec", "" },
+    { [[`perf:EVENT:PERIOD`, `perf:EVENT@HERTZ`]],
+      [[one in so many events, or so many times a second: `perf:cycles:1000000`, `perf:cpu-clock@99`. Without
+        either, each of the kernel's own events: `perf:page-faults`]] },
+    { [[`profile:HERTZ`, `interval:TIME`]], [[`profile:99`, `interval:1s`]] },
+    { [[`watch:BINARY:VARIABLE`, `…:ACCESS`, `…:ACCESS:SIZE`]],
+      [[writes, or as ACCESS says, `w`, `rw` or `x`; SIZE bytes: `watch:./app:counter:rw:4`,
+        `watch:0x7ffe1000:w:8`]] },
+  },
+
+  [==[
 In the lists that `up.probe`, `up.retprobe`, `up.syscall` and `trace.each` take, several names of one place are one
 site, too, whatever the specs' kinds. Probes that a script declares by separate calls each see all hits.
 

@@ -20,7 +20,8 @@ end)
 calls the function for each hit of the probes, in order of time. An event has `time`, `pid`, `tid`, `comm`, `name`,
 `arguments` (a list of `{ name, value, text }`, by name where the probe has names), `ret` and `elapsed` with `returns`,
 `stack` with `stack = true`, and `call`: the line `openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3`.
-`where = "e.arg0 > 4096"` and `min` (how long a call takes at least) leave hits out in the kernel.
+`where = "e.arg0 > 4096"` and `min` (how long a call takes at least) leave hits out in the kernel. A spec that names
+a return, `"sysreturn:openat"`, has `ret` and `elapsed` anyway. A timer belongs to no thread: `pid` and `tid` are 0.
 ]==],
 
   {

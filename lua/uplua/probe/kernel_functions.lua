@@ -54,4 +54,20 @@ function kernel_functions.hits(rest, spec, offsets)
   } }
 end
 
+-- Makes list(rest) (uplua.probe.providers) of KIND: functions that match, each once, though it may be in several
+-- places. WITH_TYPES: only those that the kernel's types have.
+function kernel_functions.lister(kind, with_types)
+  return function(rest, _, wrong)
+    if rest == "" then wrong("--list %s needs functions, as in --list '%s:vfs_*'", kind, kind) end
+    local entries, seen, typed = {}, {}, with_types and core.kernel.functions ""
+    for _, site in ipairs(core.probe.resolve_kernel(rest):list()) do
+      local name = site["function"]
+      local spec = ("%s:%s%s"):format(kind, site.module and not with_types and site.module .. ":" or "", name)
+      if not seen[spec] and (not typed or typed[name]) then entries[#entries + 1] = { probe = spec } end
+      seen[spec] = true
+    end
+    return entries
+  end
+end
+
 return kernel_functions

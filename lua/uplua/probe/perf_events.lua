@@ -5,6 +5,7 @@ local ffi      = require "ffi"
 local contract = require "uplua.contract"
 local core     = require "uplua.core"
 local options  = require "uplua.options"
+local pattern  = require "uplua.base.pattern"
 local text     = require "uplua.text"
 
 local perf_events = {}
@@ -192,6 +193,22 @@ function perf_events.find(name)
       or "this machine has no hardware counters, as most virtual ones; there are " .. names
   end
   return nil, why
+end
+
+-- The events that this machine counts, of names that PATTERN matches, sorted: the kernel's, the CPU's, and those that
+-- its PMUs name, "cpu/cache-misses/".
+function perf_events.names(wanted)
+  local names, found = known(), {}
+  for _, pmu in ipairs(list(DEVICES)) do
+    for _, event in ipairs(list(DEVICES .. pmu .. "/events/")) do
+      if not event:find "%.%l+$" then names[#names + 1] = ("%s/%s/"):format(pmu, event) end -- .scale and .unit of one
+    end
+  end
+  for _, name in ipairs(names) do
+    if not aliases[name] and pattern.matches(wanted, name) and perf_events.find(name) then found[#found + 1] = name end
+  end
+  table.sort(found)
+  return found
 end
 
 return perf_events

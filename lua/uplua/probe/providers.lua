@@ -6,7 +6,7 @@
 -- A provider has
 --   name        of its constructor: "uprobe"
 --   options     those of its constructor, as uplua.base.option_table reads them; nil: none
---   specified   true if specs, which users give, may begin with its name (up.probe)
+--   specified   true if specs, which users give, may begin with its name (up.probe): all but those of tests
 --   of_binary   true if the rest of such a spec begins with a binary
 --   at_return   the name of the provider of what returns there; its own, if it is that; nil: nothing returns
 --   of_return   what returns, "function" or "call", in a provider of returns that pair with their entries
@@ -16,9 +16,12 @@
 --   by_cpu      true if --cpu means something to it; the rest is hit wherever its thread runs
 --   mapped      true if the target must have mapped its files before a probe is attached
 --   event       of system calls: what the kernel calls it, "enter" or "exit"
+--   of_nobody   true if it is hit whoever runs: its events have no thread
 --   hidden      true if it is for tests alone
 --   ways        how probes are set, best first: { { needs = { the kernel's features }, what it is }, … } (--info)
 -- and these functions, which are called with a dot:
+--   parse(rest, given)  what its constructor is given, and the options, of what a spec has behind its name; raises what
+--               is wrong with that, and what to write; GIVEN: options besides; nil: it is given the rest
 --   list(rest, details, wrong)  what can be probed of what a spec has behind its name: entries (uplua.run.list); with
 --               DETAILS all that is known of them; wrong(text, …) raises what is wrong with the command line
 --   hits(rest, returns, spec)  what a trace of SPEC shows of its hits, or with RETURNS of its returns: a list of parts
@@ -31,8 +34,8 @@ local up   = require "uplua"
 local providers = {}
 
 local FIELDS = {} -- the names of all that
-for name in ("name options specified of_binary at_return of_return typed followed inside by_cpu mapped event hidden " ..
-             "ways list hits all hint"):gmatch "%S+" do
+for name in ("name options specified of_binary at_return of_return typed followed inside by_cpu mapped event " ..
+             "of_nobody hidden ways parse list hits all hint"):gmatch "%S+" do
   FIELDS[name] = true
 end
 

@@ -6,6 +6,7 @@
 --   places      of a USDT probe: { { count, semaphore, arguments, problem }, … }, one for each set of places at which
 --               that is the same
 --   offset, at, why   of a function: the file offset of its probe, how far behind the entry that is, and why there
+--   what        what can be given where the spec has words in capitals; the size of a variable
 -- or it has `left_out`, a function that a pattern names and that is not probed, and `why`.
 local cli       = require "uplua.run.cli"
 local failure   = require "uplua.base.failure"
@@ -39,7 +40,7 @@ end
 
 local function print_text(entry, verbose)
   if entry.probe then
-    print(text.escape(entry.probe))
+    print(text.escape(entry.probe) .. (entry.what and "  " .. entry.what or ""))
     if verbose then print_details(entry) end
   elseif verbose then
     print(("left out: %s: %s"):format(text.escape(entry.left_out), entry.why))
@@ -59,8 +60,8 @@ function list.list(what, details)
     local names = {}
     for _, one in ipairs(providers.all()) do names[#names + 1] = one.list and one.name end
     table.sort(names)
-    local near = text.nearest(name, names)
-    local hint = near and ("; did you mean %s?"):format(near) or ""
+    local near, tracepoint = text.nearest(name, names), providers.find "tracepoint".hint(what)
+    local hint = near and ("; did you mean %s?"):format(near) or tracepoint or ""
     cli.wrong("--list: no such kind of probe: %s%s; there is %s", name, hint, table.concat(names, ", "))
   end
   local ok, result = pcall(provider.list, rest, details, cli.wrong)

@@ -10,7 +10,7 @@ const struct provider provider_profile = {
     .program_type = BPF_PROG_TYPE_PERF_EVENT,
     .registers = REGISTERS_INTERRUPTED,
     .rounds = KERNEL_ROUNDS,
-    .fields = FIELDS_OF_THREAD | FIELD(IP) | FIELD(PERIOD),
+    .fields = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) | FIELD(PERIOD),
     .ip = probe_instruction,
 };
 
@@ -19,7 +19,7 @@ const struct provider provider_perf = {
     .program_type = BPF_PROG_TYPE_PERF_EVENT,
     .registers = REGISTERS_INTERRUPTED,
     .rounds = KERNEL_ROUNDS,
-    .fields = FIELDS_OF_THREAD | FIELD(IP) | FIELD(PERIOD) | FIELD(ADDRESS),
+    .fields = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) | FIELD(PERIOD) | FIELD(ADDRESS),
     .ip = probe_instruction,
 };
 
@@ -28,5 +28,5 @@ const struct provider provider_interval = {
     .program_type = BPF_PROG_TYPE_PERF_EVENT,
     .of_nobody = true,
     .rounds = KERNEL_ROUNDS,
-    .fields = FIELDS_OF_ANY,
+    .fields = FIELDS_OF_ANY | FIELD(FUNC),
 };

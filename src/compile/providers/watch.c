@@ -9,6 +9,6 @@ const struct provider provider_watch = {
     .program_type = BPF_PROG_TYPE_PERF_EVENT,
     .registers = REGISTERS_INTERRUPTED,
     .rounds = KERNEL_ROUNDS,
-    .fields = FIELDS_OF_THREAD | FIELD(IP) | FIELD(ADDRESS) | FIELD(VALUE),
+    .fields = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) | FIELD(ADDRESS) | FIELD(VALUE),
     .ip = probe_instruction,
 };

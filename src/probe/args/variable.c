@@ -2,6 +2,7 @@
 #include "probe/args/variable.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -245,5 +246,50 @@ int variable_find(const char *text, const struct target *target, struct variable
         is_first = false;
     }
     *err = first;
+    return rc;
+}
+
+struct listing {
+    const struct spec *spec;
+    const char *module;
+    variable_visit *visit;
+    void *context;
+};
+
+static int list_matching(const struct function_symbol *symbol, void *context)
+{
+    const struct listing *listing = context;
+    char name[256]; /* longer ones fit into no spec of variable_find */
+    if (!symbol->data || symbol->name_length >= sizeof name)
+        return 0;
+    memcpy(name, symbol->name, symbol->name_length);
+    name[symbol->name_length] = 0;
+    if (!fnmatch(listing->spec->function, name, 0))
+        listing->visit(listing->module, name, symbol->size, listing->context);
+    return 0;
+}
+
+int variables_list(const char *text, const struct target *target, variable_visit *visit, void *context,
+                   struct error *err)
+{
+    struct modules found = {0};
+    struct binary *binary = NULL, *debug = NULL;
+    struct spec spec;
+    int rc = spec_parse(text, &spec, err);
+    if (rc)
+        return rc;
+    rc = resolve_binaries(&spec, target, &found, err);
+    if (!rc)
+        rc = binary_open(&found.items[0], &binary, err);
+    if (!rc) {
+        struct listing listing = {&spec, found.items[0].name, visit, context};
+        binary_functions(binary, list_matching, &listing);
+        if (!binary_has_symbols(binary) && binary_open_debug(binary, &debug) == 0)
+            binary_functions(debug, list_matching, &listing);
+    }
+    binary_close(debug);
+    binary_close(binary);
+    modules_free(&found);
+    spec_free(&spec);
     return rc;
 }

@@ -49,10 +49,13 @@ local WAYS = { { needs = { "trampoline", "btf" }, "a call from the function itse
 local function hits(rest, _, spec) return kernel_functions.hits(rest, spec, in_words) end
 
 fentry.providers = {
-  fentry = { name = "fentry", specified = true, at_return = "fexit", ways = WAYS, hits = hits },
+  fentry = {
+    name = "fentry", specified = true, at_return = "fexit", ways = WAYS, list = kernel_functions.lister("fentry", true),
+    hits = hits,
+  },
   fexit = {
     name = "fexit", options = { typed = option_table.boolean }, specified = true, at_return = "fexit", typed = true,
-    ways = WAYS, hits = hits,
+    ways = WAYS, list = kernel_functions.lister("fexit", true), hits = hits,
   },
 }
 

@@ -69,23 +69,11 @@ local function declare_function(provider, spec, given, handler)
   return mine
 end
 
--- FUNCTION, a pattern. Each of it once, though it may be in several places.
-local function list_functions(rest, _, wrong)
-  if rest == "" then wrong("--list kprobe needs functions, as in --list 'kprobe:vfs_*'") end
-  local entries, seen = {}, {}
-  for _, site in ipairs(core.probe.resolve_kernel(rest):list()) do
-    local spec = ("kprobe:%s%s"):format(site.module and site.module .. ":" or "", site["function"])
-    if not seen[spec] then entries[#entries + 1] = { probe = spec } end
-    seen[spec] = true
-  end
-  return entries
-end
-
 local function hits(rest, _, spec) return kernel_functions.hits(rest, spec, in_registers()) end
 
 kprobe.providers = {
   kprobe = {
-    name = "kprobe", specified = true, at_return = "kretprobe", list = list_functions, hits = hits,
+    name = "kprobe", specified = true, at_return = "kretprobe", list = kernel_functions.lister "kprobe", hits = hits,
     ways = {
       { needs = { "kprobe_multi" }, "one link for all functions" },
       { needs = { "kprobe" }, "a perf event for each function" },
@@ -93,7 +81,7 @@ kprobe.providers = {
   },
   kretprobe = {
     name = "kretprobe", options = { typed = option_table.boolean }, specified = true, at_return = "kretprobe",
-    of_return = "function", typed = true, hits = hits,
+    of_return = "function", typed = true, list = kernel_functions.lister "kretprobe", hits = hits,
     ways = { { needs = { "kprobe" }, "a perf event for each entry and each return, which pair in each thread" } },
   },
 }

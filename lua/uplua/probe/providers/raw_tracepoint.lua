@@ -1,7 +1,9 @@
 -- raw_tracepoint: tracepoints of the kernel, by the words that its code gives them.
-local core         = require "uplua.core"
-local declare      = require "uplua.probe.declare"
-local option_table = require "uplua.base.option_table"
+local argument_types = require "uplua.probe.argument_types"
+local core           = require "uplua.core"
+local declare        = require "uplua.probe.declare"
+local option_table   = require "uplua.base.option_table"
+local pattern        = require "uplua.base.pattern"
 
 local raw_tracepoint = {}
 
@@ -36,10 +38,27 @@ local function hits(rest, _, spec)
   return { { probe = spec, parameters = ok and arguments or nil } }
 end
 
+local CALLER = "__traceiter_" -- what the kernel's function for each is called (probe/attach/raw_tracepoint.c)
+
+-- A pattern of names, perhaps behind the system's, "sched:sched_*", which the kernel's types do not tell.
+local function list(rest, details)
+  local wanted, entries = rest:match "^[%w_*]+:(.*)$" or rest, {}
+  for caller in pairs(core.kernel.functions(CALLER)) do
+    local name = caller:sub(#CALLER + 1)
+    if pattern.matches(wanted ~= "" and wanted or "*", name) then
+      local arguments = details and argument_types.list(arguments_of(caller)) or nil
+      entries[#entries + 1] = { probe = "raw_tracepoint:" .. name, arguments = arguments }
+    end
+  end
+  if #entries == 0 then find_raw(wanted) end -- which says why
+  table.sort(entries, function(a, b) return a.probe < b.probe end)
+  return entries
+end
+
 raw_tracepoint.providers = {
   raw_tracepoint = {
     name = "raw_tracepoint", options = { all = option_table.boolean }, specified = true,
-    ways = { { needs = {}, "a link" } }, hits = hits,
+    ways = { { needs = {}, "a link" } }, list = list, hits = hits,
   },
 }
 

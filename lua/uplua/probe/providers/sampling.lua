@@ -51,11 +51,11 @@ function sampling.lost()
   return list
 end
 
--- TITLE: what messages call the probe.
-local function declare_event(provider, spec, title, what, where, mine)
+-- TITLE: what messages call the probe; SYMBOL: e.func.
+local function declare_event(provider, spec, symbol, title, what, where, mine)
   remember(("%s %s"):format(provider.name, spec), what)
   declare.probe {
-    provider = provider, spec = spec, where = where, handle = mine, mapped = provider.mapped,
+    provider = provider, spec = spec, symbol = symbol, where = where, handle = mine, mapped = provider.mapped,
     no_registers = what.type == SOFTWARE and WITHOUT_REGISTERS[what.config] or nil,
     attach = function(_, program, link)
       link(declare.try(title .. ": ", 0, core.probe.attach_event, program.fd, what))
@@ -76,24 +76,89 @@ local function check_period(value)
   return check_count(value)
 end
 
-local function hint(word)
-  return perf_events.find(word) and ("; an event to count is perf:%s, for stat.lua"):format(word)
+-- What is wrong with a spec, and what to write.
+local function refuse(...) error(select("#", ...) == 1 and (...) or string.format(...), 0) end
+
+local function hint(word) return perf_events.find(word) and ("; did you mean perf:%s?"):format(word) end
+
+-- "99" of profile:99.
+local function parse_profile(rest)
+  if not rest:find "^%d+$" or not check_hertz(tonumber(rest)) then
+    refuse("profile:%s: write profile:HERTZ, so many times a second on each CPU, from 1 to %d: profile:99", rest, MOST)
+  end
+  return tonumber(rest)
+end
+
+-- "cycles:1000000", "cycles@99", "page-faults" of perf:….
+local function parse_perf(rest, given)
+  local name, hertz = rest:match "^(.*)@([^@]*)$"
+  local period
+  if not name then
+    name, period = rest:match "^(.+):([^:]*)$"
+    if not name or period:find "^[uk]+$" then name, period = rest, nil end
+  end
+  local number = hertz or period
+  if number and not (number:find "^%d+$" or number:find "^%d+e%d$" or period and number:find "^%d+%l+$") then
+    refuse("perf:%s: '%s' is no number: write perf:%s:PERIOD, one in so many events, or perf:%s@HERTZ, so many " ..
+           "times a second", rest, number, name, name)
+  end
+  if hertz then return name, { hertz = tonumber(hertz) } end
+  if period then return name, { period = tonumber(period) or period } end
+  if given.period or given.hertz then return name end
+  local what, why = perf_events.find(name)
+  if not what then refuse("perf %s: %s", name, why) end
+  if what.clock or what.type ~= SOFTWARE then
+    refuse("perf:%s: how often? Write perf:%s@99, so many times a second, or perf:%s:1000000, %s", rest, name, name,
+      what.clock and "each so many ns, or 10ms" or "one in so many events")
+  end
+  return name, { period = 1 }
+end
+
+-- How a trace shows hits: FIELDS of the event (uplua.trace).
+local function hits_of(...)
+  local fields = { ... }
+  return function(_, _, spec) return { { probe = spec, of_event = fields } } end
+end
+local IP, ADDRESS = { name = "ip", type = "u64" }, { name = "addr", type = "u64" }
+
+-- The entry of --list for a kind of which nothing but numbers can be given.
+local function list_form(form, format, ...)
+  local arguments = { ... }
+  return function() return { { probe = form, what = format:format(unpack(arguments)) } } end
+end
+
+local function list_events(rest)
+  local entries = {}
+  for i, name in ipairs(perf_events.names(rest ~= "" and rest or "*")) do
+    entries[i] = { probe = "perf:" .. name }
+  end
+  if #entries == 0 then
+    local _, why = perf_events.find(rest)
+    refuse("perf:%s: %s", rest, why or "no such event")
+  end
+  return entries
 end
 
 sampling.providers = {
   profile = {
-    name = "profile", by_cpu = true, ways = { { needs = { "cpu_clock" }, "a perf event for each CPU" } },
+    name = "profile", specified = true, by_cpu = true, parse = parse_profile, hits = hits_of(IP),
+    ways = { { needs = { "cpu_clock" }, "a perf event for each CPU" } },
+    list = list_form("profile:HERTZ", "so many times a second on each CPU, from 1 to %d", MOST),
     mapped = true, -- before its first instruction a command is still uplua: nothing to be sampled
   },
   perf = {
     name = "perf", options = { "period", period = check_period, hertz = check_hertz },
-    by_cpu = true, hint = hint,
+    specified = true, by_cpu = true, parse = parse_perf, hits = hits_of(IP, ADDRESS), list = list_events, hint = hint,
     ways = {
       { needs = { "pmu" }, "a perf event for each CPU, of the CPU's counters or the kernel's" },
       { needs = { "cpu_clock" }, "a perf event for each CPU, of the kernel's counters" },
     },
   },
-  interval = { name = "interval", by_cpu = true, ways = { { needs = { "cpu_clock" }, "a perf event of one CPU" } } },
+  interval = {
+    name = "interval", specified = true, by_cpu = true, parse = function(rest) return rest end, of_nobody = true,
+    hits = hits_of(), ways = { { needs = { "cpu_clock" }, "a perf event of one CPU" } },
+    list = list_form("interval:TIME", "each TIME, as 1s or 100ms, on one CPU, from 10us on"),
+  },
 }
 
 -- profile(hertz, handler): HANDLER runs HERTZ times a second on each CPU, wherever that is, in a program or in the
@@ -107,7 +172,7 @@ function sampling.profile(hertz, given, handler)
   local given, mine = declare.arguments(provider, name, given, handler)
   local what = { type = SOFTWARE, config = CPU_CLOCK, hertz = hertz, no_idle = true, cpus = options.cpus }
   local where = ("%s that is not idle, %d times a second"):format(each_cpu(), hertz)
-  return declare_event(provider, name, provider.name, what, where, mine)
+  return declare_event(provider, name, "profile:" .. name, provider.name, what, where, mine)
 end
 
 -- What --explain says of the event NAME.
@@ -148,7 +213,7 @@ function sampling.perf(name, given, handler)
       :format(name, text.thousands(shortest_period())), 2)
   end
   what.period, what.hertz = given.period, given.hertz
-  return declare_event(provider, name, "perf " .. name, what, place(name, what), mine)
+  return declare_event(provider, name, name, "perf " .. name, what, place(name, what), mine)
 end
 
 -- interval(period, handler): HANDLER runs in the kernel each PERIOD ("1s", "100ms", or ns), on an idle machine too,
@@ -165,7 +230,7 @@ function sampling.interval(period, given, handler)
   local given, mine = declare.arguments(provider, spec, given, handler)
   local what = { type = SOFTWARE, config = CPU_CLOCK, cpus = options.cpus, period = ns, once = true }
   local where = ("one CPU, every %s, idle or not"):format(text.time(ns))
-  return declare_event(provider, spec, "interval " .. spec, what, where, mine)
+  return declare_event(provider, spec, "interval:" .. spec, "interval " .. spec, what, where, mine)
 end
 
 return sampling

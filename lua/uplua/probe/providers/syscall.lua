@@ -4,6 +4,7 @@ local argument_types = require "uplua.probe.argument_types"
 local claims         = require "uplua.probe.claims"
 local core           = require "uplua.core"
 local declare        = require "uplua.probe.declare"
+local pattern        = require "uplua.base.pattern"
 local tracepoint     = require "uplua.probe.providers.tracepoint"
 
 ffi.cdef "const char *strerrorname_np(int number);"
@@ -23,12 +24,6 @@ for name, kernel in pairs(KERNEL_NAMES) do NAMES[kernel] = name end
 
 local function tracepoint_of(name, where)
   return core.tracepoint.find((where or ENTER) .. (KERNEL_NAMES[name] or name))
-end
-
--- True if PATTERN (* ? []) matches NAME.
-local function is_match(pattern, name)
-  local wanted = pattern:gsub("[%^%$%(%)%%%.%+]", "%%%0"):gsub("%[!", "[^"):gsub("%*", ".*"):gsub("%?", ".")
-  return name:find("^" .. wanted .. "$") ~= nil
 end
 
 -- The call's arguments, of the record FOUND at its entry.
@@ -80,26 +75,26 @@ local function declare_one(provider, name, mine)
   }
 end
 
--- The names of the calls that PATTERN, a name or one with `*`, matches, sorted. Raises why there are none; KIND begins
--- the message.
-function syscall.names(kind, pattern)
-  local ok, found = pcall(core.tracepoint.match, ENTER .. pattern)
+-- The names of the calls that WANTED, a name or a pattern, matches, sorted. Raises why there are none; KIND begins the
+-- message.
+function syscall.names(kind, wanted)
+  local ok, found = pcall(core.tracepoint.match, ENTER .. wanted)
   local names = {}
   for name in pairs(KERNEL_NAMES) do
-    if is_match(pattern, name) and pcall(tracepoint_of, name) then names[#names + 1] = name end
+    if pattern.matches(wanted, name) and pcall(tracepoint_of, name) then names[#names + 1] = name end
   end
   if not ok and #names == 0 then
     -- The message speaks of the tracepoint; the user has named a call.
-    local one, message = pcall(core.tracepoint.find, ENTER .. pattern)
+    local one, message = pcall(core.tracepoint.find, ENTER .. wanted)
     if one then message = found end -- it is there: it is the match that has failed
-    if not message:find "no such tracepoint" then error(("%s %s: %s"):format(kind, pattern, message), 0) end
+    if not message:find "no such tracepoint" then error(("%s %s: %s"):format(kind, wanted, message), 0) end
     local close = message:match "; did you mean .*$" or ""
     close = close:gsub("sys_enter_", ""):gsub("sys_exit_", ""):gsub("[%w_]+", NAMES)
-    error(("%s %s: the kernel has no such system call%s"):format(kind, pattern, close), 0)
+    error(("%s %s: the kernel has no such system call%s"):format(kind, wanted, close), 0)
   end
   for _, full in ipairs(ok and found or {}) do
     local name = full:sub(#ENTER + 1)
-    if not NAMES[name] then names[#names + 1] = name elseif name == pattern then names[#names + 1] = NAMES[name] end
+    if not NAMES[name] then names[#names + 1] = name elseif name == wanted then names[#names + 1] = NAMES[name] end
   end
   table.sort(names)
   return names
@@ -109,11 +104,11 @@ end
 function syscall.arguments(name) return arguments_of(tracepoint_of(name)) end
 
 -- The calls of a probe.
-local function matches(kind, pattern)
-  local names = syscall.names(kind, pattern)
+local function matches(kind, wanted)
+  local names = syscall.names(kind, wanted)
   if #names > MOST then
     error(("%s %s: it matches %d system calls, and each takes a probe of its own, of which %d are too many; " ..
-           "\"*\" is one for all"):format(kind, pattern, #names, MOST + 1), 0)
+           "\"*\" is one for all"):format(kind, wanted, #names, MOST + 1), 0)
   end
   return names
 end
@@ -137,25 +132,30 @@ local function declare_calls(provider, spec, given, handler)
   return mine
 end
 
--- A pattern of names.
-local function list_calls(rest, details)
-  local entries = {}
-  for i, name in ipairs(syscall.names("syscall", rest ~= "" and rest or "*")) do
-    local arguments = details and argument_types.list(syscall.arguments(name)) or nil
-    entries[i] = { probe = "syscall:" .. name, arguments = arguments }
+-- A pattern of names: the calls as probes of KIND.
+local function list_calls(kind)
+  return function(rest, details)
+    local entries = {}
+    for i, name in ipairs(syscall.names(kind, rest ~= "" and rest or "*")) do
+      local arguments = details and argument_types.list(syscall.arguments(name)) or nil
+      entries[i] = { probe = ("%s:%s"):format(kind, name), arguments = arguments }
+    end
+    return entries
   end
-  return entries
 end
 
 local REGISTERS = 6 -- that a call has its arguments in
 
 local function is_all(rest) return rest == "*" end
 
-local function hits(rest, _, spec)
-  if is_all(rest) then return { { probe = spec, numbered = REGISTERS, of_call = true, of_any = true } } end
-  local parts = list_calls(rest, true)
-  for _, part in ipairs(parts) do part.of_call = true end
-  return parts
+local function hits(kind)
+  local list = list_calls(kind)
+  return function(rest, _, spec)
+    if is_all(rest) then return { { probe = spec, numbered = REGISTERS, of_call = true, of_any = true } } end
+    local parts = list(rest, true)
+    for _, part in ipairs(parts) do part.of_call = true end
+    return parts
+  end
 end
 
 local function hint(word) return syscall.syscall_number(word) and ("; did you mean syscall:%s?"):format(word) end
@@ -165,11 +165,11 @@ local WAYS = { { needs = {}, "the tracepoints of system calls" } }
 syscall.providers = {
   syscall = {
     name = "syscall", event = "enter", specified = true, at_return = "sysreturn", ways = WAYS, all = is_all,
-    list = list_calls, hits = hits, hint = hint,
+    list = list_calls "syscall", hits = hits "syscall", hint = hint,
   },
   sysreturn = {
     name = "sysreturn", event = "exit", specified = true, at_return = "sysreturn", of_return = "call", ways = WAYS,
-    all = is_all, hits = function(_, _, spec) return { { probe = spec } } end,
+    all = is_all, list = list_calls "sysreturn", hits = hits "sysreturn",
   },
 }
 

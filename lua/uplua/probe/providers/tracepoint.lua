@@ -137,11 +137,18 @@ local function list_tracepoints(rest, details)
   return entries
 end
 
+-- "sched:sched_switch", or a pattern.
+local function hint(word)
+  return word:find "^[^:]+:[^:]+$" and pcall(core.tracepoint.match, word)
+    and ("; did you mean tracepoint:%s?"):format(word) or nil
+end
+
 tracepoint.providers = {
   tracepoint = {
     name = "tracepoint", specified = true, ways = { { needs = {}, "a perf event for each tracepoint" } },
     options = { strings = option_table.integer(1, MOST), all = option_table.boolean },
-    list = list_tracepoints, hits = function(rest) return list_tracepoints(rest, true) end,
+    list = list_tracepoints, hint = hint,
+    hits = function(rest) return list_tracepoints(rest, true) end,
   },
 }
 

@@ -161,23 +161,25 @@ local function list_variables(sites)
   return #list > 0 and list or nil
 end
 
--- BINARY:FUNCTION, as in a probe's spec: what of it can be probed, where each probe would stand, and what is left out.
--- DETAILS: one place inside of a function with its variables.
-local function list_functions(rest, details, wrong)
-  if rest == "" then wrong("--list uprobe needs functions, as in --list 'uprobe:libc:mal*'") end
-  local resolved = core.probe.resolve(rest, "exact")
-  local sites, skipped = resolved:list()
-  local entries = {}
-  for _, site in ipairs(sites) do
-    entries[#entries + 1] = {
-      probe = ("uprobe:%s:%s"):format(site.module, site.name), offset = site.offset, at = site.inside + site.slid,
-      why = site.why,
-    }
-    local inside = details and #sites == 1 and site.inside > 0
-    if inside then entries[1].arguments = list_variables(resolved) end
+-- BINARY:FUNCTION, as in a probe's spec: what of it probes of KIND can have, where each would stand, and what is left
+-- out. RETURNS: how their returns are seen. DETAILS: one place inside of a function with its variables.
+local function list_functions(kind, returns)
+  return function(rest, details, wrong)
+    if not rest:find "[:@]" then wrong("--list %s needs functions, as in --list '%s:libc:mal*'", kind, kind) end
+    local resolved = core.probe.resolve(rest, "exact", returns)
+    local sites, skipped = resolved:list()
+    local entries = {}
+    for _, site in ipairs(sites) do
+      entries[#entries + 1] = {
+        probe = ("%s:%s:%s"):format(kind, site.module, site.name), offset = site.offset, at = site.inside + site.slid,
+        why = site.why,
+      }
+      local inside = details and #sites == 1 and site.inside > 0
+      if inside then entries[1].arguments = list_variables(resolved) end
+    end
+    for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
+    return entries
   end
-  for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
-  return entries
 end
 
 local MOST_FUNCTIONS = 64 -- of a trace's spec, of which each gets a probe of its own, for its own arguments
@@ -221,7 +223,7 @@ end
 uprobe.providers = {
   uprobe = {
     name = "uprobe", options = { slide = uprobe.check_slide }, specified = true, of_binary = true,
-    at_return = "uretprobe", list = list_functions, hits = hits,
+    at_return = "uretprobe", list = list_functions "uprobe", hits = hits,
     ways = {
       { needs = { "uprobe_multi" }, "one link for all places in a file" },
       { needs = { "uprobe" }, "a perf event for each place" },
@@ -233,7 +235,7 @@ uprobe.providers = {
     options = {
       slide = uprobe.check_slide, typed = option_table.boolean, returns = check_returns, throws = option_table.boolean,
     },
-    hits = function(rest, _, spec) return hits(rest, true, spec) end,
+    list = list_functions("uretprobe", "address"), hits = function(rest, _, spec) return hits(rest, true, spec) end,
     ways = {
       { needs = { "session" }, "one link for all places in a file, for entries and returns" },
       { needs = { "uprobe_multi" }, "a link for entries and one for returns, which pair in each thread" },

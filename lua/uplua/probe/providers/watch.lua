@@ -39,9 +39,46 @@ local function resolve(where, access)
   return variable.spec, variable.bytes, ("%s in %s"):format(text.escape(where), text.escape(variable.module))
 end
 
+local FORM = "watch:BINARY:VARIABLE, or watch:0xADDRESS, and behind it :w, :rw or :x, and :1, :2, :4 or :8 bytes"
+
+-- "./app:counter:rw:4", "0x7ffe1000:w:8" of watch:…: what is accessed; w, where nothing says how; its own size.
+local function parse(rest, given)
+  local words = {}
+  for word in (rest:gsub("::", "\1") .. ":"):gmatch "([^:]*):" do words[#words + 1] = word:gsub("\1", "::") end
+  local address = rest:match "^0[xX]%x+%f[:\0]" or rest:match "^%d+%f[:\0]"
+  local behind = address and 2 or 3
+  local access, size = words[behind], words[behind + 1]
+  local good = (address or words[2]) and not words[behind + 2] and (not access or ACCESSES[access])
+               and (not size or SIZES[tonumber(size)])
+  if not good then error(("watch:%s: write %s: watch:./app:counter:rw:8"):format(rest, FORM), 0) end
+  return address and tonumber(address) or words[1] .. ":" .. words[2], {
+    access = access or not given.access and "w" or nil, size = tonumber(size),
+  }
+end
+
+-- BINARY:PATTERN, "./app:*": variables of which a debug register can watch all, or a part.
+local function list(rest, details, wrong)
+  if not rest:find ":" then wrong("--list watch needs variables, as in --list 'watch:./app:*'") end
+  local entries = {}
+  for i, variable in ipairs(core.probe.variables(rest)) do
+    local what = details and variable.bytes > 0 and text.plural(variable.bytes, "byte") or nil
+    entries[i] = { probe = ("watch:%s:%s"):format(variable.module, variable.name), what = what }
+  end
+  return entries
+end
+
+local EVENT = { { name = "value", type = "i64" }, { name = "addr", type = "u64" }, { name = "ip", type = "u64" } }
+
+-- The hits of a trace: where code is executed there is no value.
+local function hits(rest, _, spec)
+  local _, given = parse(rest, {})
+  return { { probe = spec, of_event = given.access == "x" and { EVENT[3] } or EVENT } }
+end
+
 watch.providers = {
   watch = {
-    name = "watch", options = OPTIONS, ways = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } },
+    name = "watch", options = OPTIONS, specified = true, of_binary = true, parse = parse, list = list, hits = hits,
+    ways = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } },
   },
 }
 
@@ -75,7 +112,8 @@ function watch.watch(where, given, handler)
   end
   local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], size, size == 1 and "" or "s")
   declare.probe {
-    provider = watch.providers.watch, spec = spec, handle = mine, mapped = true,
+    provider = watch.providers.watch, spec = spec, symbol = spec:match "[^:]*:(.*)$" or spec, handle = mine,
+    mapped = true,
     value_bits = access ~= "x" and size * 8 or 0,
     where = ("%s %s, by a debug register"):format(access == "x" and "executions of" or accesses, name),
     attach = function(_, program, link)
