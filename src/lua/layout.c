@@ -21,6 +21,21 @@ static void push_field(lua_State *L, const struct field *field)
         core_set_number(L, "presence", field->presence);
 }
 
+/* Makes the layout on the stack that of ARRAY. */
+static void push_array(lua_State *L, const struct record *array)
+{
+    struct type element = array->fields[0].type;
+    for (size_t i = 1; i < array->field_count; i++)
+        element.sign = array->fields[i].type.sign > element.sign ? array->fields[i].type.sign : element.sign;
+    core_set_string(L, "kind", "array");
+    core_set_number(L, "count", (int)array->field_count);
+    core_set_number(L, "offset", (int)array->fields[0].offset);
+    layout_push(L, element);
+    lua_setfield(L, -2, "element");
+    if (array->presence >= 0)
+        core_set_number(L, "presence", array->presence);
+}
+
 void layout_push(lua_State *L, struct type type)
 {
     static const char *const kinds[] = {
@@ -39,6 +54,10 @@ void layout_push(lua_State *L, struct type type)
     const struct record *record = record_of(type.record);
     if (record->symbol) {
         core_set_string(L, "kind", "symbol");
+        return;
+    }
+    if (record->indexed && record->field_count) {
+        push_array(L, record);
         return;
     }
     lua_createtable(L, (int)record->field_count, 0); /* layout fields */
@@ -102,6 +121,24 @@ struct type layout_type_of(lua_State *L, int index, struct arena *arena)
     }
 }
 
+/* A declared array, which is the record of its elements. */
+static struct record *read_array(lua_State *L, int index, struct arena *arena)
+{
+    struct record *array = record_new(arena);
+    lua_getfield(L, index, "element"); /* element */
+    struct type element = layout_read(L, lua_gettop(L), arena);
+    lua_pop(L, 1);
+    int count = (int)core_number_field(L, index, "count");
+    for (int i = 1; i <= count; i++) {
+        struct field *field = record_add_field(arena, array, NULL, i);
+        field->type = element;
+        field->offset = (uint32_t)(i - 1) * type_size(element);
+    }
+    array->size = (uint32_t)core_number_field(L, index, "size");
+    array->frozen = array->declared = array->indexed = true;
+    return array;
+}
+
 static struct record *read_record(lua_State *L, int index, struct arena *arena)
 {
     struct record *record = record_new(arena);
@@ -134,9 +171,9 @@ struct type layout_read(lua_State *L, int index, struct arena *arena)
     const char *kind = lua_tostring(L, -1);
     if (!kind)
         luaL_error(L, "not a layout");
-    if (!strcmp(kind, "record")) {
+    if (!strcmp(kind, "record") || !strcmp(kind, "array")) {
         type.kind = TYPE_RECORD;
-        type.record = read_record(L, index, arena);
+        type.record = *kind == 'a' ? read_array(L, index, arena) : read_record(L, index, arena);
     } else if (!strcmp(kind, "string") || !strcmp(kind, "bytes")) {
         type.kind = TYPE_STRING;
         type.bytes = *kind == 'b';

@@ -334,6 +334,32 @@ corpus.cases = {
     r:emit { a = up.read_u8(at), b = up.read_i8(at), c = up.read_u16(at), d = up.read_i16(at), e = up.read_u32(at),
         f = up.read_i32(at), g = up.read_i64(at) }
     s:add(up.read_u64(at))]], "local MEMORY = 0x30000000" },
+  { "tables that are filled by computed keys", [[
+    local t, u = {}, { e.arg2, e.arg3, e.arg4 }
+    for i = 1, 8 do
+      if i > e.arg0 then break end
+      t[i] = e.arg1 * i
+    end
+    for i = 4, 2, -1 do u[i * 2 - 1] = u[i] or e.arg0 end
+    for i = 0, 9 do s:add(t[i] or i) end
+    t[3] = nil
+    for i = 1, 2 do t[i + 1] = k[i] end
+    q[{ t[2] or 0, t[3] or 0, t[4] or 0 }] = u[5]
+    r:emit { tokens = t, n = 7, first = t[1] }
+    m[1] = { t = u, last = t[8] }]] },
+  { "tables whose keys are integers", [[
+    local t = {}
+    t[bit.band(e.arg0, 15) + 1] = e.arg1
+    for i = 1, 16 do if t[i] then n[i]:inc() end end
+    m[1] = t[up.i64(e.arg2)]
+    r:emit { t = t }]], nil, "an integer as the key of a table" },
+  { "a table in each round", [[
+    for i = 1, 3 do
+      local t = {}
+      for j = 1, i do t[j] = e.arg0 + j end
+      m[i] = t
+      if m[i] then m[i][2] = 5 c:inc() end
+    end]] },
   { "buffers", [[
     local at = MEMORY + bit.band(e.arg0, 63)
     local b, c = up.buf(at, e.arg1), up.buf(at, bit.band(e.arg1, 31), 10)

@@ -302,6 +302,26 @@ function statement.emit(scope)
   return { ("r:emit %s"):format(shape) }
 end
 
+-- A table that is filled by a computed key, and what may be done with it.
+function statement.array(scope)
+  local name, counter = fresh(scope, "a"), fresh(scope, "i")
+  local inner = inside(scope, { loop = {} })
+  declare(inner, counter, "num", { constant = true })
+  local index = pick { counter, counter, counter .. " + 1", ("bit.band(%s, 7) + 1"):format(expr.i64(inner, 1)) }
+  local body = { { ("%s[%s] = %s"):format(name, index, expr[pick { "i64", "opt", "num", "u64" }](inner, 2)) } }
+  if chance(0.4) then table.insert(body, 1, { ("if %s then break end"):format(expr.bool(inner, 1)) }) end
+  local start = chance(0.2) and "{ 5, -7 }" or "{}"
+  return { ("local %s = %s"):format(name, start) },
+    { head = ("for %s = %d, %d do"):format(counter, random(3), random(9)), blocks = { body }, joints = {},
+      tail = "end" },
+    { choose {
+      { 2, function() return ("s:add(%s[%s] or 3)"):format(name, small(scope, 1)) end },
+      { 2, function() return ("for i = -1, 9 do si[i]:add(%s[i] or 1000) end"):format(name) end },
+      { 2, function() return ("r:emit { list = %s, n = %s[2] }"):format(name, name) end },
+      { 1, function() return ("%s[%d] = nil r:emit { last = %s }"):format(name, random(4), name) end },
+    } }
+end
+
 -- A record of a map and what may be done with it; while it is in use, mr is not written.
 function statement.reference(scope)
   if scope.no_mr then return statement.map(scope) end
@@ -402,7 +422,7 @@ local STATEMENTS = {
   { 5, statement.aggregate },
   { 2, statement.emit }, { 3, statement.reference }, { 1, statement.carried }, { 2, statement.store },
   { 2, statement.record }, { 2, statement.field },
-  { 1, statement.leave }, { 3, statement.call }, { 2, statement.var }, { 1, statement.step },
+  { 2, statement.array }, { 1, statement.leave }, { 3, statement.call }, { 2, statement.var }, { 1, statement.step },
 }
 -- Where it is deep enough, or the handler large enough.
 local SIMPLE = {

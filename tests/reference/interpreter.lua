@@ -71,8 +71,17 @@ end
 -- not know.
 local nums_in = setmetatable({}, { __mode = "k" })
 
+-- The key of a table that NAME is: an integer the number, which in LuaJIT is another key.
+local function key_of(run, name)
+  if name == nil then run:fail() end
+  if type(name) ~= "cdata" then return name end
+  run.rules.differs "an integer as the key of a table"
+  return tonumber(name)
+end
+
 local function set_field(run, record, name, value)
   if record == nil then run:fail() end
+  name = key_of(run, name)
   nums_in[record] = nums_in[record] or {}
   nums_in[record][name] = type(value) == "number" or numbers.is_u64(value) or nil
   record[name] = numbers.is_number(value) and numbers.i64(value) or value
@@ -80,6 +89,7 @@ end
 
 local function get_field(run, record, name)
   if record == nil then run:fail() end
+  name = key_of(run, name)
   if nums_in[record] and nums_in[record][name] then run.rules.differs "a number kept in a record" end
   return record[name]
 end

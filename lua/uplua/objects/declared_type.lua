@@ -16,15 +16,27 @@ NAMES[#NAMES + 1] = "string"
 NAMES[#NAMES + 1] = "bytes"
 
 local MOST_STRING, MOST_BYTES, HEADER = contract.MAX_STRING, contract.MAX_BUFFER, contract.BUFFER_HEADER
-local DEFAULT_STRING, MOST_FIELDS, DEEPEST = 64, 64, 8
+local DEFAULT_STRING, MOST_FIELDS, MOST_ELEMENTS, DEEPEST = 64, 64, 512, 8
 
 local function round(n, to) return math.ceil(n / to) * to end
+
+-- COUNT integers of a type, in a row.
+local function array(element, count)
+  if count < 1 or count > MOST_ELEMENTS then
+    return nil, ("'%s[%d]': an array has 1 to %d elements"):format(element, count, MOST_ELEMENTS)
+  end
+  local size = SCALARS[element]
+  return { kind = "array", size = round(count * size, 8), count = count, offset = 0,
+           element = { kind = element, size = size } }
+end
 
 local function scalar(name)
   if SCALARS[name] then return { kind = name, size = SCALARS[name] } end
   local bytes = name == "string" and DEFAULT_STRING or tonumber(name:match "^string%[(%d+)%]$")
   if bytes and bytes >= 1 and bytes <= MOST_STRING then return { kind = "string", size = round(bytes, 8) } end
   if bytes then return nil, ("'%s': a string has 1 to %d bytes"):format(name, MOST_STRING) end
+  local element, count = name:match "^([iu]%d+)%[(%d+)%]$"
+  if SCALARS[element] then return array(element, tonumber(count)) end
   bytes = name == "bytes" and DEFAULT_STRING or tonumber(name:match "^bytes%[(%d+)%]$")
   if bytes and bytes >= 1 and bytes <= MOST_BYTES then return { kind = "bytes", size = HEADER + round(bytes, 8) } end
   if bytes then return nil, ("'%s': a buffer has 1 to %d bytes"):format(name, MOST_BYTES) end

@@ -236,7 +236,7 @@ local function struct_of(l, qualifier)
     local kind = member.layout.kind
     if kind == "string" or kind == "bytes" then
       source[#source + 1] = ("%s char %s[%d];"):format(qualifier, member.name, member.size)
-    elseif kind == "record" or kind == "symbol" then
+    elseif kind == "record" or kind == "array" or kind == "symbol" then
       source[#source + 1] = ("%s uint8_t %s[%d];"):format(qualifier, member.name, member.size)
     else
       source[#source + 1] = ("%s %s %s;"):format(qualifier, word_of(member.layout), member.name)
@@ -256,7 +256,7 @@ local function compile_record(l)
   for i, field in ipairs(l.fields) do
     names[i] = field.name
     local kind = field.layout.kind
-    if kind == "record" or kind == "symbol" then children[i] = layout.compile(field.layout) end
+    if kind == "record" or kind == "array" or kind == "symbol" then children[i] = layout.compile(field.layout) end
     merges = merges or children[i] and children[i].merges
     local body = reading(field.layout, "r.__" .. i, i)
     if field.presence then
@@ -303,8 +303,44 @@ local function compile_record(l)
   return codec
 end
 
+-- An array is a table of its elements, from 1 on, where one that is not there is nil.
+local function compile_array(l)
+  local source = prelude(l) .. ([[
+local E = ffi.typeof("%s *")
+local PW = ffi.typeof "uint64_t *"
+local codec = { size = %d }
+local function get(e) %s end
+function codec.decode(p)
+  local list, elements, there = {}, cast(E, p + %d), %s
+  for i = 0, %d do
+    if there == nil or band(bit.rshift(there, i), 1ULL) ~= 0 then list[i + 1] = get(elements[i]) end
+  end
+  return list
+end
+function codec.encode(p, v)
+  if type(v) ~= "table" then return "an array is expected, not a " .. type(v) end
+  fill(p, %d)
+  local elements, there = cast(E, p + %d), 0ULL
+  for i, x in pairs(v) do
+    if type(i) ~= "number" or i < 1 or i > %d or i %% 1 ~= 0 then return "an array's elements are [1] … [%d]" end
+    local why = %s if why then return "element [" .. i .. "]: " .. why end
+    elements[i - 1], there = %s, bit.bor(there, bit.lshift(1ULL, i - 1))
+  end
+  %s
+end
+return codec
+]]):format(word_of(l.element), l.size, reading(l.element, "e"), l.offset,
+           l.presence and ("cast(PW, p + %d)[0]"):format(l.presence) or "nil", l.count - 1, l.size, l.offset, l.count,
+           l.count, WRITE[l.element.kind][1], WRITE[l.element.kind][2],
+           l.presence and ("cast(PW, p + %d)[0] = there"):format(l.presence) or "")
+  return assert(loadstring(source, "@uplua/layout (codec)"))(helpers)
+end
+
 -- A text that is equal for equal layouts.
 local function signature(l)
+  if l.kind == "array" then
+    return ("%s%d[%d]@%d?%s"):format(l.element.kind, l.size, l.count, l.offset, tostring(l.presence))
+  end
   if l.kind ~= "record" then return ("%s%d"):format(l.kind, l.size) end
   local parts = {}
   for i, field in ipairs(l.fields) do
@@ -324,7 +360,8 @@ function layout.compile(l)
   local name = signature(l)
   local codec = compiled[name]
   if not codec then
-    local compile = l.kind == "record" and compile_record or (READ[l.kind] or INTEGER[l.kind]) and compile_scalar
+    local compile = l.kind == "record" and compile_record or l.kind == "array" and compile_array
+      or (READ[l.kind] or INTEGER[l.kind]) and compile_scalar
     if not compile then error("unknown kind of layout: " .. tostring(l.kind)) end
     codec = compile(l)
     codec.kind = l.kind

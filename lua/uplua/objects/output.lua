@@ -4,6 +4,7 @@
 local ffi      = require "ffi"
 local contract = require "uplua.contract"
 local object   = require "uplua.objects.object"
+local record   = require "uplua.objects.record"
 local run      = require "uplua.base.run"
 
 local SIZE = 4 * 2 ^ 20 -- bytes
@@ -26,7 +27,7 @@ local function print_record(view)
     if p.travels[i] then
       local value = view[i]
       if p.unsigned[i] and value and value < 0 then value = ffi.cast("uint64_t", ffi.cast("int64_t", value)) end
-      args[i] = value
+      args[i] = type(value) == "table" and record.show(value) or value -- an array
     end
   end
   io.write(require "uplua.text".format(p.format, unpack(args, 1, p.count)))

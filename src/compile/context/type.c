@@ -102,11 +102,16 @@ static bool record_unify(struct arena *arena, struct record *a, struct record *b
         return false;
     *changed = true;
     b->same = a;
+    if (!a->frozen)
+        a->indexed |= b->indexed;
     for (size_t i = 0; i < b->field_count; i++) {
         struct field *field = record_field(a, b->fields[i].name, b->fields[i].index);
         struct conflict conflict = {
             field ? *field : (struct field){.name = b->fields[i].name, .index = b->fields[i].index}, b->fields[i]};
-        if (record_join_field(arena, a, b->fields[i].name, b->fields[i].index, b->fields[i].type, changed)) {
+        struct type type = b->fields[i].type;
+        if (a->declared && a->indexed) /* what has not been stored is 0 there */
+            type.optional = false;
+        if (record_join_field(arena, a, b->fields[i].name, b->fields[i].index, type, changed)) {
             field = record_field(a, b->fields[i].name, b->fields[i].index);
             if (!a->frozen && !field->at)
                 field->at = b->fields[i].at;
@@ -117,6 +122,17 @@ static bool record_unify(struct arena *arena, struct record *a, struct record *b
         return false;
     }
     return true;
+}
+
+/* The fields of an array stand in a row. */
+static void sort_by_index(struct record *record)
+{
+    for (size_t i = 1; i < record->field_count; i++)
+        for (size_t j = i; j && record->fields[j].index < record->fields[j - 1].index; j--) {
+            struct field swap = record->fields[j];
+            record->fields[j] = record->fields[j - 1];
+            record->fields[j - 1] = swap;
+        }
 }
 
 static bool lay_out(struct record *record, int depth)
@@ -132,6 +148,8 @@ static bool lay_out(struct record *record, int depth)
         optional += record->fields[i].type.optional;
     if (optional > 64)
         return false;
+    if (record->indexed)
+        sort_by_index(record);
     record->presence = optional ? 0 : -1;
     offset = optional ? 8 : 0;
     int bit = 0;
@@ -167,6 +185,7 @@ struct type type_copy(struct arena *arena, struct type type)
     const struct record *from = record_of(type.record);
     type.record = record_new(arena);
     type.record->symbol = from->symbol;
+    type.record->indexed = from->indexed;
     for (size_t i = 0; i < from->field_count; i++)
         *record_add_field(arena, type.record, from->fields[i].name, from->fields[i].index) = from->fields[i];
     for (size_t i = 0; i < from->field_count; i++)

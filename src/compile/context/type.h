@@ -79,6 +79,7 @@ struct record {
     bool frozen; /* a loaded map holds such records, or they are declared: the layout stays */
     bool declared;
     bool symbol;               /* an address and whose it is, which the script side sees as the function there */
+    bool indexed;              /* an array: its fields are integers, numbered from 1 on, that stand in a row */
     uint32_t size;             /* laid out: bytes; 0 before */
     int presence;              /* offset of the presence word, -1: no field is optional */
     struct conflict *conflict; /* why another shape could not become one with this; NULL: none tried in vain */

@@ -290,8 +290,10 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
     if (!base->block)
         build_fail(build, "a handler cannot change '%s', which belongs to the script; use up.var() or up.hash()",
                    name ? name : "?");
-    bool computed = key->op != IR_CONSTANT; /* refused when the type of the base is known */
-    struct value *set = build_value(build, IR_SET_FIELD, (struct value *[]){base, value, key}, computed ? 3 : 2);
-    if (!computed)
-        set_field_name(build, set, key);
+    if (key->op != IR_CONSTANT) {
+        build_value(build, IR_SET_ELEMENT, (struct value *[]){base, value, key}, 3);
+        return;
+    }
+    struct value *set = build_value(build, IR_SET_FIELD, (struct value *[]){base, value}, 2);
+    set_field_name(build, set, key);
 }

@@ -183,7 +183,7 @@ static bool is_misused(const struct check *check, const struct value *use)
     for (size_t i = 0; i < use->arg_count; i++)
         if (uses_record(use) && has(check, check->dead, use->args[i]))
             return true;
-    return use->op == IR_SET_FIELD && has(check, check->stored, use->args[0]);
+    return (use->op == IR_SET_FIELD || use->op == IR_SET_ELEMENT) && has(check, check->stored, use->args[0]);
 }
 
 /* Goes through BLOCK, where ONLY ends something (NULL: all endings do). Returns what uses a record as it must not be

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "compile/infer/element.h"
 #include "compile/infer/held.h"
 #include "compile/infer/infer.h"
 #include "compile/infer/typed_memory.h"
@@ -161,7 +162,10 @@ static void string(struct inference *inference, const struct value *user, struct
             compile_fail(inference->compiler, user->position, "%s on a value that is always nil", what);
     } else if (type.kind != TYPE_STRING) {
         compile_fail(inference->compiler, user->position, "%s is for strings, and this is %s%s", what,
-                     name_of(inference, present(type)), type.kind == TYPE_POINTER ? "; up.str(p) reads one" : "");
+                     name_of(inference, present(type)),
+                     type.kind == TYPE_POINTER  ? "; up.str(p) reads one"
+                     : type.kind == TYPE_RECORD ? "; count its elements in a variable"
+                                                : "");
     }
 }
 
@@ -245,7 +249,7 @@ static void fail_second_key(struct inference *inference, const struct value *use
     const struct value *base = ir_value(user->args[0]);
     while (base->op == IR_PRESENT)
         base = ir_value(base->args[0]);
-    if (base->op != IR_MAP_GET || !(user->op == IR_GET_ELEMENT || (user->op == IR_SET_FIELD && user->arg_count > 2)))
+    if (base->op != IR_MAP_GET || (user->op != IR_GET_ELEMENT && user->op != IR_SET_ELEMENT))
         return;
     const char *name = held_name(inference->compiler->objects[base->object]);
     compile_fail(inference->compiler, user->position, "'%s' has one key: for two write %s[{ a, b }]", name, name);
@@ -275,23 +279,43 @@ static struct record *record(struct inference *inference, const struct value *us
     compile_fail(inference->compiler, user->position, "%s has no fields", describe(inference, base));
 }
 
-static _Noreturn void fail_computed_name(struct inference *inference, const struct value *user)
+/* The array that USER's computed INDEX leads into; NULL while it is not known. */
+static struct record *array(struct inference *inference, const struct value *user, struct value *index)
 {
-    fail_second_key(inference, user);
-    compile_fail(inference->compiler, user->position,
-                 "a record's fields have constant names; for keys computed in the handler use a map: up.hash()");
+    struct record *shape = record(inference, user, user->args[0]);
+    struct type type = ir_value(index)->type;
+    if (!shape)
+        return NULL;
+    bool computes_name = type.kind > TYPE_NIL && !type_is_number(type);
+    for (size_t i = 0; i < shape->field_count; i++)
+        computes_name |= shape->fields[i].name != NULL;
+    if (computes_name) {
+        fail_second_key(inference, user);
+        compile_fail(inference->compiler, user->position,
+                     "a record's fields have constant names; for keys computed in the handler use a map: up.hash()");
+    }
+    number(inference, user, index);
+    return shape;
 }
 
-/* p[i], where i is computed */
+/* p[i], t[i], where i is computed */
 static struct type element_type(struct inference *inference, struct value *value)
 {
-    number(inference, value, value->args[1]);
     value->args[0] = access_place(inference->function, value->args[0]);
-    if (is_pointer(value->args[0]))
+    if (is_pointer(value->args[0])) {
+        number(inference, value, value->args[1]);
         return access_infer(inference->compiler, value);
-    if (!record(inference, value, value->args[0]))
-        return (struct type){0};
-    fail_computed_name(inference, value);
+    }
+    struct record *shape = array(inference, value, value->args[1]);
+    return shape ? element_get(inference, value, shape) : (struct type){0};
+}
+
+static void set_element(struct inference *inference, struct value *value)
+{
+    struct record *shape = array(inference, value, value->args[2]);
+    struct type type = stored(inference, value, value->args[1], "in a record");
+    if (shape && type.kind != TYPE_NONE)
+        element_set(inference, value, shape, type);
 }
 
 static struct type field_type(struct inference *inference, const struct value *value)
@@ -306,8 +330,6 @@ static void set_field(struct inference *inference, struct value *value)
     struct record *shape = record(inference, value, value->args[0]);
     if (!shape)
         return;
-    if (value->arg_count > 2)
-        fail_computed_name(inference, value);
     struct type type = stored(inference, value, value->args[1], "in a record");
     if (type.kind == TYPE_NONE)
         return;
@@ -320,7 +342,9 @@ static void constructor(struct inference *inference, struct value *value)
     struct record *shape = record_of(value->type.record);
     for (size_t i = 0; i < shape->field_count; i++) {
         struct field *field = &shape->fields[i];
-        if (field->type.optional || field->type.kind == TYPE_NONE || ir_initialises(value, field))
+        bool is_array = shape->indexed; /* its elements have presence bits in a row; of a declared one all are there */
+        if (field->type.optional || field->type.kind == TYPE_NONE || (is_array && shape->declared) ||
+            (!is_array && ir_initialises(value, field)))
             continue;
         if (shape->frozen)
             compile_fail(inference->compiler, value->position, "this record lacks the field '%s' that %s always have",
@@ -517,6 +541,9 @@ struct type infer_value(struct inference *inference, struct value *value)
         return element_type(inference, value);
     case IR_SET_FIELD:
         set_field(inference, value);
+        return value->type;
+    case IR_SET_ELEMENT:
+        set_element(inference, value);
         return value->type;
     case IR_COPY:
         record(inference, value, value->args[0]);

@@ -194,6 +194,7 @@ bool ir_has_effect(const struct value *value)
 {
     switch (value->op) {
     case IR_SET_FIELD:
+    case IR_SET_ELEMENT:
     case IR_MAP_SET ... IR_AGGREGATE:
     case IR_VAR_SET ... IR_EXIT:
     case IR_READ: /* what cannot be read is counted */
@@ -216,7 +217,7 @@ bool ir_has_effect(const struct value *value)
     case IR_COPY:
         return ir_value(value->args[0])->type.optional && !value->access;
     case IR_GET_ELEMENT:
-        return ir_value(value->args[1])->type.optional;
+        return ir_value(value->args[1])->type.optional || (ir_value(value->args[0])->type.optional && !value->access);
     case IR_MAP_GET:
         return ir_value(value->args[0])->type.optional;
     default:
@@ -273,7 +274,7 @@ static void mark_wanted(struct value *value)
 
 static bool writes_fresh_record(const struct value *value)
 {
-    return value->op == IR_SET_FIELD && ir_value(value->args[0])->op == IR_RECORD;
+    return (value->op == IR_SET_FIELD || value->op == IR_SET_ELEMENT) && ir_value(value->args[0])->op == IR_RECORD;
 }
 
 bool ir_drop_unused(struct function *function, bool (*is_root)(const struct value *value))

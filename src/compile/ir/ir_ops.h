@@ -44,7 +44,8 @@ OP(POINTER, "pointer")   /* args: address; .type.ctype: what up.cast makes of it
 OP(RECORD, "record")           /* a new record; its shape is .type.record */
 OP(GET_FIELD, "get_field")     /* args: record or pointer; .name or .number (tuple, element); .access: of a pointer */
 OP(GET_ELEMENT, "get_element") /* args: pointer, index; .access */
-OP(SET_FIELD, "set_field")     /* args: record, value; a key that is computed, to be refused */
+OP(SET_FIELD, "set_field")     /* args: record, value */
+OP(SET_ELEMENT, "set_element") /* args: record, value, index */
 OP(COPY, "copy")               /* args: record; up.copy */
 
 OP(MAP_GET, "map_get")       /* args: key; .object; nil if absent */

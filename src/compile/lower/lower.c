@@ -444,7 +444,11 @@ static void value_lower(struct lower *lower, struct value *value)
         return memory_record(lower, value);
     case IR_GET_FIELD:
     case IR_GET_ELEMENT:
-        return value->access ? read_access(lower, value) : memory_get_field(lower, value);
+        return value->access                 ? read_access(lower, value)
+               : value->op == IR_GET_ELEMENT ? element_load(lower, value)
+                                             : memory_get_field(lower, value);
+    case IR_SET_ELEMENT:
+        return element_store(lower, value);
     case IR_SET_FIELD:
         return memory_set_field(lower, value);
     case IR_FIELD_ADD:

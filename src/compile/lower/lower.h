@@ -107,6 +107,12 @@ void memory_set_field(struct lower *lower, struct value *value);
 void memory_add_field(struct lower *lower, struct value *value);
 void memory_copy_record(struct lower *lower, struct value *value);
 
+/* --- element.c --- */
+
+/* t[i] and t[i] = v, where i is computed. */
+void element_load(struct lower *lower, struct value *value);
+void element_store(struct lower *lower, struct value *value);
+
 /* --- string.c --- */
 
 /* Writes the string VALUE into CAPACITY bytes at TO + OFFSET: no fewer than it has itself. */

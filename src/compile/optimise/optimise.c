@@ -63,7 +63,8 @@ static size_t count_sets(const struct value *record)
 {
     size_t count = 0;
     for (size_t i = 0; i < record->user_count; i++)
-        count += record->users[i]->op == IR_SET_FIELD && ir_value(record->users[i]->args[0]) == record;
+        count += (record->users[i]->op == IR_SET_FIELD || record->users[i]->op == IR_SET_ELEMENT) &&
+                 ir_value(record->users[i]->args[0]) == record;
     return count;
 }
 
@@ -78,6 +79,8 @@ static bool same_key(struct value *a, struct value *b)
         return false;
     for (size_t i = 0; i < a->user_count; i++) {
         const struct value *use = a->users[i];
+        if (use->op == IR_SET_ELEMENT)
+            return false;
         if (use->op == IR_SET_FIELD && ir_value(use->args[0]) == a &&
             (!use->initialises || field_value(b, use) != ir_value(use->args[1])))
             return false;
@@ -92,6 +95,7 @@ static bool writes_object(const struct value *value, unsigned object)
         return value->object == object;
     case IR_FIELD_ADD:
     case IR_SET_FIELD:
+    case IR_SET_ELEMENT:
         return strip(value->args[0])->op != IR_RECORD;
     default:
         return false;
