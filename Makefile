@@ -168,7 +168,14 @@ $(OUT)/modules/%.o: lua/%.lua | $(CHECKED)
 # values are read, and never run. The declarations are the headers' own.
 CONTRACT := $(OUT)/lua/uplua/contract.lua
 
-$(OUT)/contract.s: tools/contract/contract.c $(BUILD)/.flags | $(OUT)/opcodes.h
+# Macros that are numbers: not MAP_FAILED, which is an address, and no sizes.
+FLAG_HEADERS := fcntl.h sched.h sys/mman.h linux/mman.h sys/socket.h
+$(OUT)/flag_names.h: | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,GEN,$@) printf '#include <%s>\n' $(FLAG_HEADERS) | $(CC) -D_GNU_SOURCE -E -dM - | grep -v 'MAP_FAILED\|CLONE_ARGS' | \
+	    sed -n 's/^#define \(\(O\|PROT\|MAP\|CLONE\|SOCK\|MSG\)_[A-Z0-9_]*\) .*/NUMBER(\1)/p' | LC_ALL=C sort > $@
+
+$(OUT)/contract.s: tools/contract/contract.c $(BUILD)/.flags | $(OUT)/opcodes.h $(OUT)/flag_names.h
 	$(call say,GEN,$@) $(CC) $(CC_FLAGS) -O1 -g0 -MMD -MP -S -o $@ $<
 
 $(OUT)/contract.i: tools/contract/contract.c $(OUT)/contract.s

@@ -25,6 +25,7 @@ for module, names in pairs {
   ["probe.providers.raw_tracepoint"] = "raw_tracepoint",
   ["probe.providers.usdt"] = "usdt",
   ["probe.providers.syscall"] = "syscall sysreturn syscall_name syscall_number errno_name",
+  ["probe.kernel_names"] = "flags signal_name task_state_name ip",
   ["probe.overhead"] = "probe_cost",
   ["probe.handle"] = "probes",
   counter = "counter",

@@ -4,14 +4,18 @@
  * preprocessed text. So a number, a name or a layout that is not there ends the build.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <linux/bpf.h>
 #include <linux/kcmp.h>
+#include <linux/mman.h>
 #include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 
 #include "../bpf/aggregate.h"
@@ -134,8 +138,17 @@ static void perf(void)
     NUMBER(PERF_COUNT_HW_CACHE_RESULT_MISS)
 }
 
+/* All flags that the headers have, for up.flags. */
+static void flags(void)
+{
+#include "flag_names.h"
+    NUMBER(CSIGNAL)
+}
+
 static void system_headers(void)
 {
+    NUMBER(AF_INET)
+    NUMBER(AF_INET6)
     NUMBER(ENOENT)
     NUMBER(E2BIG)
     NUMBER(POLLIN)
@@ -169,5 +182,6 @@ void contract(void)
     library();
     compiler();
     perf();
+    flags();
     system_headers();
 }

@@ -80,6 +80,16 @@ return {
       [[`"openat"` of 257 (`"syscall 999"` of one without a name); the other way round (nil and the reason);
         `"ENOENT"` of 2]],
       gives_nil = "there is none of that name or number" },
+    { [[`up.flags(set: string, number: integer): string`]],
+      [[`"O_RDWR|O_CREAT"` of 0x42 in the set `"open"`; `"prot"` and `"mmap"` are mmap's, `"clone"`, `"socket"` the
+        type's, `"msg"` recv's and send's. What has no name is a number at the end]],
+      raises = "another set" },
+    { [[`up.signal_name(number: integer): string`, `up.task_state_name(number: integer): string`]],
+      [[`"SIGSEGV"` of 11, `"SIGRTMIN+1"` of 35; `"sleeping"` of 1, in the words of /proc/PID/status: of
+        `e.task.__state`, and of `e.args.prev.__state` at raw_tracepoint sched_switch]] },
+    { [[`up.ip(value: integer|string|Buffer): string`]],
+      [[`"127.0.0.1"` of a `sin_addr`, the integer or its 4 bytes; `"::1"` of 16 bytes]],
+      raises = "a value of another size" },
     { [[`up.usdt(spec: Specs, handler: Handler): Probe`]],
       [[… when the program passes the USDT probe `"BINARY:PROVIDER:NAME"`, or `"PROVIDER:NAME"` in any module of the
         target's ([handlers.md](handlers.md))]],
