@@ -29,7 +29,8 @@ end
 -- A field's value; the frames of a stack stand in a row, a record or tuple in braces.
 local function show_field(value)
   local line = record.show(value):gsub("^%s+", ""):gsub("\n%s*", " < ")
-  return (info_of(value) or type(value) == "table") and "{" .. line .. "}" or line
+  local is_array = type(value) == "table" and not getmetatable(value)
+  return (is_array or info_of(value)) and "{" .. line .. "}" or line
 end
 
 -- How a value reads inside a line: strings escaped, tuples joined, records as name=value.
