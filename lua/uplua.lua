@@ -47,10 +47,10 @@ for module, names in pairs {
   ["probe.setup"] = "ledger",
 
   -- text
-  text = "printf clock now thousands plural bar escape quote",
+  ["base.text"] = "printf clock now",
 
   -- the script's own options
-  args = "args wrong",
+  args = "args",
 } do
   for name in names:gmatch "%S+" do home[name] = module end
 end

@@ -27,7 +27,7 @@ local options = up.args {
   { "top,n",      "N",    "integer",  20,    "the N most frequent keys; 0: all" },
   { "interval,i", "TIME", "duration", false, "print the counts each TIME, too", least = "10ms" },
 }
-if #options ~= 1 then up.wrong("one spec is expected, such as libc:malloc, not %d", #options) end
+if #options ~= 1 then up.args.fail("one spec is expected, such as libc:malloc, not %d", #options) end
 
 local function expression(source, name, kind)
   return up.expression(source, { name = name, kind = kind, at_return = "--return" })

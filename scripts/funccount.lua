@@ -25,7 +25,7 @@ local options = up.args {
   { "top,n",        "N",    "integer",  0,     "the N most called; 0: all" },
   { "by-process,p",                            "by process and function" },
 }
-if #options == 0 then up.wrong "which functions? Give specs, such as 'libc:str*'" end
+if #options == 0 then up.args.fail "which functions? Give specs, such as 'libc:str*'" end
 
 local calls = up.count()
 
@@ -38,7 +38,7 @@ if options.by_process and several then function count(e) calls[{ e.func, e.comm,
 
 for _, spec in ipairs(options) do
   if spec == "syscall:*" then
-    up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart"
+    up.args.fail "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart"
   end
 end
 up.probe(options, count)

@@ -31,8 +31,8 @@ local options = up.args {
   { "interval,i",  "TIME", "duration", false, "print the times each TIME, too", least = "10ms" },
   { "top,n",       "N",    "integer",  20,    "the N in which most time was spent; 0: all" },
 }
-if #options == 0 then up.wrong "which functions? Give specs, such as libc:malloc" end
-if options.by_caller and options.by_process then up.wrong "--by-caller and --by-process: choose one" end
+if #options == 0 then up.args.fail "which functions? Give specs, such as libc:malloc" end
+if options.by_caller and options.by_process then up.args.fail "--by-caller and --by-process: choose one" end
 
 local took = up.hdr(2)
 
@@ -49,7 +49,7 @@ end
 
 for _, spec in ipairs(options) do
   if spec == "syscall:*" then
-    up.wrong "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart"
+    up.args.fail "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart"
   end
 end
 up.retprobe(options, measure)

@@ -24,7 +24,7 @@ local options = up.args {
   { "stack,s",                            "with the stack of the caller" },
   { "where,w", "EXPR", "string",   false, "only calls for which EXPR is true" },
 }
-if #options == 0 then up.wrong "which functions? Give specs, such as syscall:fsync" end
+if #options == 0 then up.args.fail "which functions? Give specs, such as syscall:fsync" end
 
 local slow = { returns = true, min = options.min, where = options.where, stack = options.stack }
 trace.each(options, slow, function(event)

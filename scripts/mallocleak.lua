@@ -50,16 +50,16 @@ local options = up.args {
 }
 
 local interval, message = text.duration(options[1] or "10s")
-if not interval then up.wrong("interval: %s", message) end
-if interval < 1000 then up.wrong("interval: a report every %s would never end", text.time(interval)) end
+if not interval then up.args.fail("interval: %s", message) end
+if interval < 1000 then up.args.fail("interval: a report every %s would never end", text.time(interval)) end
 local count = tonumber(options[2] or math.huge)
-if not count or count < 1 then up.wrong("count: '%s' is not a number of reports", options[2]) end
-if options.sample < 1 then up.wrong("--sample: one block in %d cannot be followed", options.sample) end
+if not count or count < 1 then up.args.fail("count: '%s' is not a number of reports", options[2]) end
+if options.sample < 1 then up.args.fail("--sample: one block in %d cannot be followed", options.sample) end
 if options.min_size and options.max_size and options.min_size > options.max_size then
-  up.wrong("no block has at least %d and at most %d bytes", options.min_size, options.max_size)
+  up.args.fail("no block has at least %d and at most %d bytes", options.min_size, options.max_size)
 end
-if options.max < 1 then up.wrong("--max: there must be room for a block") end
-if #core.target.pids() == 0 then up.wrong("whose memory? give PIDs or a command after --") end
+if options.max < 1 then up.args.fail("--max: there must be room for a block") end
+if #core.target.pids() == 0 then up.args.fail("whose memory? give PIDs or a command after --") end
 if options.folded then -- what cannot be written is better known before the run
   local file, why = io.open(options.folded, "a")
   if not file then error("--folded: " .. why, 0) end

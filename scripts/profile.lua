@@ -35,13 +35,13 @@ local options = up.args {
   files.folded, files.flame, files.before,
   arguments = 0,
 }
-if options.user and options.kernel then up.wrong "--user and --kernel together leave nothing" end
+if options.user and options.kernel then up.args.fail "--user and --kernel together leave nothing" end
 files.check(options)
 
 local WHO = {
   process = "{ e.comm, e.pid, %s }", thread = "{ e.comm, e.pid, e.tid, %s }", cpu = "{ e.cpu, %s }", stack = "%s",
 }
-if not WHO[options.by] then up.wrong("--by: process, thread, cpu or stack, not '%s'", options.by) end
+if not WHO[options.by] then up.args.fail("--by: process, thread, cpu or stack, not '%s'", options.by) end
 local LABELS = {
   process = function(k) return ("%s (pid %d)"):format(k[1], k[2]) end,
   thread = function(k) return ("%s (pid %d, thread %d)"):format(k[1], k[2], k[3]) end,

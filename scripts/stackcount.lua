@@ -32,8 +32,8 @@ local options = up.args {
   { "by-process,p",                           "by process and stack" },
   files.folded, files.flame, files.before,
 }
-if #options == 0 then up.wrong "whose stacks? Give specs, such as libc:malloc" end
-if options.user and options.kernel then up.wrong "--user and --kernel together leave nothing" end
+if #options == 0 then up.args.fail "whose stacks? Give specs, such as libc:malloc" end
+if options.user and options.kernel then up.args.fail "--user and --kernel together leave nothing" end
 files.check(options)
 
 local hits = up.count()

@@ -25,7 +25,7 @@ local options = up.args {
   { "interval,i", "TIME", "duration", "1s",  "a line each TIME", least = "10ms" },
   { "count,c",    "N",    "integer",  false, "end after N lines", least = 1 },
 }
-if #options == 0 then up.wrong "no probes to count: give specs, such as syscall:openat or perf:page-faults" end
+if #options == 0 then up.args.fail "no probes to count: give specs, such as syscall:openat or perf:page-faults" end
 
 local hits = up.count()
 -- { title, width, clear, take = what was counted since the last time, sum = … since the beginning, each with its share
@@ -76,7 +76,7 @@ end
 
 local function counter_column(event)
   local good, counter = pcall(up.counter, event)
-  if not good then up.wrong("%s", counter) end
+  if not good then up.args.fail("%s", counter) end
   local sum, known, least = 0, false, 1 -- of what the lines show
   return {
     clear = function() counter:clear() end,

@@ -30,7 +30,7 @@ local options = up.args {
   { "interval,i", "TIME", "duration", "1s",  "a table each TIME", least = "10ms" },
   { "count,c",    "N",    "integer",  false, "end after N tables", least = 1 },
 }
-if #options == 0 then up.wrong "no probes to count: give specs, such as syscall:'*'" end
+if #options == 0 then up.args.fail "no probes to count: give specs, such as syscall:'*'" end
 
 local hits, sums = up.count(), up.sum()
 local key = up.expression(options.key or "{ e.comm, e.pid }", { name = "--key", at_return = "--return" })

@@ -25,7 +25,7 @@ local options = up.args {
   { "stack,s",                           "with the program's stack" },
   { "where,w", "EXPR", "string",  false, "only hits for which EXPR is true" },
 }
-if #options == 0 then up.wrong "no probes to trace: give specs, such as syscall:openat" end
+if #options == 0 then up.args.fail "no probes to trace: give specs, such as syscall:openat" end
 
 trace.each(options, { returns = options["return"], where = options.where, stack = options.stack }, function(event)
   up.printf("%s  %-15s %7d  %s%s\n", up.clock(event.time), text.escape(event.comm), event.tid, event.call,

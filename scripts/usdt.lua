@@ -25,7 +25,7 @@ local options = up.args {
   { "stack,s",                          "trace: with the program's stack" },
 }
 local action, what = options[1], options[2]
-if not what or options[3] then up.wrong "list PID or FILE, trace SPEC or count SPEC is expected" end
+if not what or options[3] then up.args.fail "list PID or FILE, trace SPEC or count SPEC is expected" end
 local spec = "usdt:" .. what:gsub("^usdt:", "")
 
 local actions = {}
@@ -62,5 +62,5 @@ function actions.count()
   end)
 end
 
-if not actions[action] then up.wrong("'%s': there is list, trace and count", action) end
+if not actions[action] then up.args.fail("'%s': there is list, trace and count", action) end
 actions[action]()

@@ -17,7 +17,7 @@
 -- --help prints the help, with the first line of the script's banner (--[=[ name: what is it for?), and ends with
 -- status 0; a wrong option prints a message and ends with status 2.
 local option_table = require "uplua.base.option_table"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 
 local args = {}
 
@@ -167,9 +167,9 @@ local function leave(status)
   os.exit(status)
 end
 
--- wrong(format, …): for what is wrong with a script's arguments beyond their types: prints "leak.lua: MESSAGE; see
+-- fail(format, …): for what is wrong with a script's arguments beyond their types: prints "leak.lua: MESSAGE; see
 -- --help" and ends with status 2.
-function args.wrong(format, ...)
+function args.fail(format, ...)
   io.stdout:flush()
   local message = text.escape(format:format(...))
   io.stderr:write(script_name(), ": ", message, message:find "%?$" and " See --help\n" or "; see --help\n")
@@ -177,10 +177,10 @@ function args.wrong(format, ...)
 end
 
 -- The options of this run, from the global `arg`. Ends the process for --help and for wrong options.
-function args.args(declaration)
+local function options_of(_, declaration)
   local options, message, status = args.parse(declaration, arg or {})
   if options then return options end
-  if status ~= 0 then args.wrong("%s", message) end
+  if status ~= 0 then args.fail("%s", message) end
   local summary = require "uplua.run.script".summary(arg[0])
   if summary ~= "" then message = message:gsub("\n", "\n\n" .. text.escape(summary):gsub("%%", "%%%%") .. "\n", 1) end
   io.stdout:write(message,
@@ -193,4 +193,5 @@ function args.args(declaration)
   leave(status)
 end
 
-return args
+args.args = args -- up.args is this module, which can be called
+return setmetatable(args, { __call = options_of })

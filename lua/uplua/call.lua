@@ -12,7 +12,7 @@ local bit     = require "bit"
 local capture = require "uplua.compile.capture"
 local list    = require "uplua.run.list"
 local syscall = require "uplua.probe.providers.syscall"
-local text    = require "uplua.text"
+local text    = require "uplua.base.text"
 
 local call = {}
 

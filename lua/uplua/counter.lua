@@ -4,7 +4,7 @@ local perf_events  = require "uplua.probe.perf_events"
 local option_table = require "uplua.base.option_table"
 local options      = require "uplua.options"
 local run          = require "uplua.base.run"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 
 local counter = {}
 

@@ -23,7 +23,7 @@ local file         = require "uplua.file"
 local folded       = require "uplua.folded"
 local frame        = require "uplua.stack.frame"
 local option_table = require "uplua.base.option_table"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 local tree         = require "uplua.flame.tree"
 
 local flame = {}

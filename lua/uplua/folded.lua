@@ -12,7 +12,7 @@
 local file  = require "uplua.file"
 local order = require "uplua.objects.order"
 local stack = require "uplua.stack.stack"
-local text  = require "uplua.text"
+local text  = require "uplua.base.text"
 local tree  = require "uplua.flame.tree"
 
 local folded = {}

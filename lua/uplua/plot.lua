@@ -9,7 +9,7 @@
 --                                     the more
 -- All return text without an end of line.
 local terminal = require "uplua.term.terminal"
-local text     = require "uplua.text"
+local text     = require "uplua.base.text"
 
 local plot = {}
 

@@ -4,7 +4,7 @@ local failure      = require "uplua.base.failure"
 local handle       = require "uplua.probe.handle"
 local option_table = require "uplua.base.option_table"
 local providers    = require "uplua.probe.providers"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 
 local probe = {}
 

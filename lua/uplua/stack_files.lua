@@ -33,13 +33,13 @@ local before = setmetatable({}, { __mode = "k" }) -- a script's options → what
 function files.check(options)
   for _, name in ipairs { "folded", "flame" } do
     local file, why = io.open(options[name] or "/dev/null", "a")
-    if not file then args.wrong("--%s: cannot write %s", name, why) end
+    if not file then args.fail("--%s: cannot write %s", name, why) end
     file:close()
   end
   if not options.before then return end
-  if not options.flame then args.wrong "--before is for a flame graph, which --flame FILE draws" end
+  if not options.flame then args.fail "--before is for a flame graph, which --flame FILE draws" end
   local good, read, why = pcall(folded.read, options.before)
-  if not (good and read) then args.wrong("--before: %s", (why or read:gsub("^folded: ", ""))) end
+  if not (good and read) then args.fail("--before: %s", (why or read:gsub("^folded: ", ""))) end
   before[options] = without_pids(read)
 end
 

@@ -2,7 +2,7 @@
 -- one row.
 local order = require "uplua.objects.order"
 local stack = require "uplua.stack.stack"
-local text  = require "uplua.text"
+local text  = require "uplua.base.text"
 
 local stacks = {}
 

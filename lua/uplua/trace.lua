@@ -19,7 +19,7 @@ local failure      = require "uplua.base.failure"
 local option_table = require "uplua.base.option_table"
 local probe        = require "uplua.probe"
 local providers    = require "uplua.probe.providers"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 
 local trace = {}
 

@@ -17,14 +17,14 @@
 --   -- the text, fitted to so many columns
 --   calls:text(rows [, width])
 --
--- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2M), "ns" (1.2 ms),
+-- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2 MB), "ns" (1.2 ms),
 -- "percent" (12.3 %). A field that is nil is an empty cell. Cells are escaped. On a narrow terminal the widest texts
 -- are cut, then the lines.
 local option_table = require "uplua.base.option_table"
 local order        = require "uplua.objects.order"
 local record       = require "uplua.objects.record"
 local terminal     = require "uplua.term.terminal"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 
 local view = {}
 local methods = {}
@@ -32,18 +32,11 @@ local methods = {}
 local OPTIONS = { by = option_table.text, top = option_table.integer(0, 2 ^ 53) }
 local NARROWEST = 8 -- columns to which texts are cut before lines are
 
-local function bytes(n)
-  n = tonumber(n)
-  local units, i = { "", "K", "M", "G", "T", "P" }, 1
-  while math.abs(n) >= 1024 and i < #units do n, i = n / 1024, i + 1 end
-  return i == 1 and ("%.0f"):format(n) or ("%.1f%s"):format(n, units[i])
-end
-
 local UNITS = {
   text = function(value) return text.escape(record.show(value)) end,
   number = function(value) return type(value) == "number" and ("%.14g"):format(value) or text.integer(value) end,
   count = function(value) return text.thousands(value) end,
-  bytes = bytes,
+  bytes = text.bytes,
   ns = text.time,
   percent = function(value) return ("%.1f %%"):format(value) end,
 }

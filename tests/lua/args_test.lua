@@ -74,6 +74,10 @@ usage: uplua leak.lua [interval [count]] [-- TARGET]
   --combined-only   one line for each stack
   --help            print this and exit]=], "the help")
 
+is(require "uplua".args, args, "up.args is the module")
+local run = require "target".uplua [[-e 'args.fail("no %s: %d", "hour\27", 25)']]
+is(run.status .. run.err, "2-e: no hour\\x1b: 25; see --help\n", "args.fail ends the script with status 2")
+
 local good, message = pcall(function() return (args.args { "x", { "top", "N" , "numbr", 1, "" } }) end)
 like(message, "args_test.lua:%d+: args: row 1 is", "a wrong row is reported at the script's line")
 tap.done_testing()

@@ -13,9 +13,11 @@ local MODULES = {
   stacks = { "rows", "named", "told" },
   file   = { "write" },
   trace  = { "each" },
+  text   = { "bar", "bytes", "cut", "duration", "escape", "integer", "plural", "quote", "size", "thousands", "time",
+             "width" },
   view   = { "new" },
 }
-local LEFT_OUT = { args = true, wrong = true, printf = true } -- they end the process, and print into the test's lines
+local LEFT_OUT = { args = true, printf = true } -- they end the process, and print into the test's lines
 
 local functions = {} -- by name
 for name in pairs(getmetatable(up).names) do functions[name] = not LEFT_OUT[name] and up[name] or nil end
@@ -92,11 +94,11 @@ for name, case in pairs {
   clock = { { n = 1, "12:00" }, "clock: a number is expected, not a string" },
   i32 = { { n = 1, nil }, "i32: a number is expected, not a nil" },
   u64 = { { n = 1, "5" }, "u64: a number is expected, not a string" },
-  thousands = { { n = 1, "1000" }, "thousands: a number is expected, not a string" },
-  plural = { { n = 2, 5, 5 }, "plural: a string is expected, not a number" },
-  bar = { { n = 1, 0.5 }, "bar: a number is expected, not a nil" },
-  escape = { { n = 1, nil }, "escape: a string is expected, not a nil" },
-  quote = { { n = 1, 5 }, "quote: a string is expected, not a number" },
+  ["text.thousands"] = { { n = 1, "1000" }, "thousands: a number is expected, not a string" },
+  ["text.plural"] = { { n = 2, 5, 5 }, "plural: a string is expected, not a number" },
+  ["text.bar"] = { { n = 1, 0.5 }, "bar: a number is expected, not a nil" },
+  ["text.escape"] = { { n = 1, nil }, "escape: a string is expected, not a nil" },
+  ["text.quote"] = { { n = 1, 5 }, "quote: a string is expected, not a number" },
   sorted = { { n = 2, {}, 5 }, "sorted: the second argument is a function that compares two values, not a number" },
   report = { { n = 2, 0, handler }, "the period must be longer than zero" },
   every = { { n = 2, {}, handler }, 'a table is not a duration; write "100ms", "5s", "2m", "1h", or a number of ns' },

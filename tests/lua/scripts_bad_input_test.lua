@@ -4,7 +4,7 @@
 -- has the scripts' handlers on older kernels.
 local tap    = require "tap"
 local target = require "target"
-local text   = require "uplua.text"
+local text   = require "uplua.base.text"
 local is, like, ok = tap.is, tap.like, tap.ok
 
 local HOSTILE = "./build/targets/hostile"

@@ -3,6 +3,7 @@
 local tap    = require "tap"
 local target = require "target"
 local call   = require "uplua.call"
+local text   = require "uplua.text"
 local up     = require "uplua"
 local is, ok = tap.is, tap.ok
 
@@ -45,9 +46,9 @@ local good, message = pcall(call.set, "read,opnat")
 ok(not good and tostring(message):find "syscall opnat: the kernel has no such system call; did you mean openat",
   "what there is not")
 
-is(up.quote "a-b/c", "a-b/c", "a word for a shell")
-is(up.quote "it's", [['it'\''s']], "… with a quote in it")
-is(up.quote "", "''", "… without anything")
+is(text.quote "a-b/c", "a-b/c", "a word for a shell")
+is(text.quote "it's", [['it'\''s']], "… with a quote in it")
+is(text.quote "", "''", "… without anything")
 
 -- By handlers: 23 and 101 calls that tell what they are given.
 local PROGRAM = [[perl -e 'for (1 .. 101) { mkdir "/nowhere/$_" }

@@ -1,6 +1,6 @@
 -- Text for people.
 local tap = require "tap"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 local order = require "uplua.objects.order"
 local ok, is, like = tap.ok, tap.is, tap.like
 
@@ -65,6 +65,15 @@ for ns, want in pairs { [29.1e9] = "29.1 s", [35e7] = "350.0 ms", [3725e9] = "62
   is(text.time(ns), want, want)
 end
 is(text.time(1204000LL), "1.2 ms", "a 64-bit time")
+for n, want in pairs { [0] = "0 B", [1023] = "1023 B", [1024] = "1.0 KB", [1258291] = "1.2 MB", [-2048] = "-2.0 KB",
+  [2 ^ 40] = "1.0 TB", [2 ^ 64] = "16.0 EB" } do
+  is(text.bytes(n), want, want)
+end
+is(text.bytes(18446744073709551615ULL), "16.0 EB", "64 bits of bytes")
+local public = require "uplua.text"
+is(table.concat(text.keys(public), " "), "bar bytes cut duration escape integer plural quote size thousands time width",
+  "what is public")
+is(public.time(1200000) .. public.bytes(1258291), "1.2 ms1.2 MB", "… is the same")
 is(text.size "4M", 4194304, "sizes")
 is(text.size "64k", 65536, "in small letters")
 is(text.size "1.5M", nil, "no fractions")

@@ -3,7 +3,7 @@ local tap    = require "tap"
 local target = require "target"
 local view   = require "uplua.view"
 local plot   = require "uplua.plot"
-local text   = require "uplua.text"
+local text   = require "uplua.base.text"
 local is, like, ok = tap.is, tap.like, tap.ok
 
 local rows = {
@@ -17,16 +17,16 @@ local v = view.new {
   { "id", "Id", "number" }, by = "count",
 }
 is(v:text(rows), [=[
-Name                           Calls      p99  Size   Share                   Id
-read                       1,234,567   1.2 us  2.9M  12.3 %                    7
+Name                           Calls      p99    Size   Share                   Id
+read                       1,234,567   1.2 us  2.9 MB  12.3 %                    7
 a_name_of_many_characters         23
-w\x1b[1m\xff                      12  23.0 ms   101   0.0 %  9223372036854775807]=],
+w\x1b[1m\xff                      12  23.0 ms   101 B   0.0 %  9223372036854775807]=],
 "units, nil, escapes, the largest first")
 is(v:text(rows, 70), [=[
-Name                 Calls      p99  Size   Share                   Id
-read             1,234,567   1.2 us  2.9M  12.3 %                    7
-a_name_of_many…         23
-w\x1b[1m\xff            12  23.0 ms   101   0.0 %  9223372036854775807]=], "texts are cut first")
+Name               Calls      p99    Size   Share                   Id
+read           1,234,567   1.2 us  2.9 MB  12.3 %                    7
+a_name_of_ma…         23
+w\x1b[1m\xff          12  23.0 ms   101 B   0.0 %  9223372036854775807]=], "texts are cut first")
 is(v:text(rows, 20), "Name          Calls…\nread      1,234,567…\na_name_…         23\nw\\x1b[1…         12…",
   "then the lines")
 for _, width in ipairs { 1, 2, 5, 20, 33, 60, 79 } do

@@ -5,14 +5,13 @@ local entries = require "uplua.api.entries"
 
 -- Modules at the top of lua/uplua that are not public yet, and who requires them all the same.
 local NOT_YET = {
-  ["uplua.allocator"] = "scripts/mallocleak.lua", ["uplua.args"] = "", ["uplua.counter"] = "scripts/stat.lua",
+  ["uplua.allocator"] = "scripts/mallocleak.lua", ["uplua.counter"] = "scripts/stat.lua",
   ["uplua.probe"] = "scripts/funccount.lua scripts/funclatency.lua", ["uplua.space"] = "scripts/mallocleak.lua",
-  ["uplua.text"] = io.popen "echo scripts/*.lua":read "*a", ["uplua.core"] = "scripts/mallocleak.lua",
-  ["uplua.options"] = "scripts/mallocleak.lua",
+  ["uplua.core"] = "scripts/mallocleak.lua", ["uplua.options"] = "scripts/mallocleak.lua",
 }
 
 -- Fields of public modules that are for uplua itself.
-local INTERNAL = { ["uplua.call"] = "quoted show_of" }
+local INTERNAL = { ["uplua.call"] = "quoted show_of", ["uplua.args"] = "args parse" }
 
 -- Of each class an object, and those of its methods that are for uplua itself.
 local CLASSES = {

@@ -1,6 +1,6 @@
 -- What the manual says of a public name, as text: for help() at the prompt.
 local entries = require "uplua.api.entries"
-local text    = require "uplua.text"
+local text    = require "uplua.base.text"
 
 local help = {}
 

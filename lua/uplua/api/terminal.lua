@@ -13,8 +13,8 @@ local calls = view.new {
 up.every("1s", function() calls:refresh(rows(), "the last second") end)
 ```
 
-A column is a field of the rows, a title and a unit: `text` (to the left), `number`, `count` (1,234,567), `bytes`
-(1.2M), `ns` (1.2 ms), `percent`. false stands for no column, so that an option can decide. `top` is the number of rows
+A column is a field of the rows, a title and a unit: `text` (to the left), `number`, `count` (1,234,567), `bytes` (1.2
+MB), `ns` (1.2 ms), `percent`. false stands for no column, so that an option can decide. `top` is the number of rows
 that are shown (0: all). On a narrow terminal texts are cut, then lines. In a file or a pipe nothing is cut, and there
 are no escapes of the terminal's.
 ]==],

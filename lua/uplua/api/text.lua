@@ -1,7 +1,7 @@
 -- The chapter "Text" of the API.
 return {
   title = "Text",
-  modules = { file = "uplua.file" },
+  modules = { args = "uplua.args", text = "uplua.text", file = "uplua.file" },
 
   {
     head = { "", "" },
@@ -9,17 +9,10 @@ return {
       [[`string.format` to standard output; `%d`, `%x` take 64-bit integers, `%s` takes anything; what `%s` and `%c`
         print is escaped. In handlers too: [handlers.md](handlers.md)]],
       raises = "an argument that does not fit its conversion" },
-    { [[`up.escape(s: string): string`]],
-      [[s with control characters, and bytes that are no UTF-8, as `\x1b`; for Lua's `print`]] },
     { [[`up.hex(b: string|Buffer, separator?: string): string`]],
       [[the bytes of a string or of a buffer, which `up.buf` reads in a handler, in hexadecimal: `7f454c46`]] },
-    { [[`up.quote(word: string): string`]],
-      [[a word quoted for a shell: `it's` is `'it'\''s'`]] },
     { [[`up.clock(ns: ns): string`]],
       [[the wall clock's `12:34:56.123456` of an event's time]] },
-    { [[`up.thousands(n: integer): string`, `up.plural(n: integer, one: string, many?: string): string`]],
-      [[`1,204`; `1 stack`, `1,204 stacks`, or `1,204` and MANY]] },
-    { [[`up.bar(fraction: number, width: integer): string`]], [[a bar of `width` columns, filled to 0 … 1]] },
     { [[`up.now(): ns`]],
       [[CLOCK_MONOTONIC in ns]] },
     { [[`up.sorted(t: table, less?: fun(a: any, b: any): boolean): fun(): any, any`]],
@@ -27,12 +20,35 @@ return {
     { [[`up.args { … }`]],
       [[the script's options, each with its type, range, default and help; see lua/uplua/args.lua]],
       defines = "`up.args(declaration: table): table`" },
-    { [[`up.wrong(format: string, ...: any)`]],
-      [[prints what else is wrong with a script's arguments, and ends the script with status 2]] },
+    { [[`up.args.fail(format, …)`]],
+      [[prints what else is wrong with a script's arguments, and ends the script with status 2; `up.args` is the
+        module `uplua.args`]],
+      defines = "`args.fail(format: string, ...: any)`" },
+  },
+
+  {
+    head = { "`uplua.text`", "" },
+    { [[`text.time(ns: ns): string`]], [[a time for people: `1.2 ms` of 1200000]] },
+    { [[`text.bytes(n: integer): string`]], [[`1.2 MB` of 1258291: units are powers of 1024]] },
+    { [[`text.thousands(n: integer): string`, `text.integer(n: integer): string`]],
+      [[`1,204,551`; `1204551`; also of 64-bit integers]] },
+    { [[`text.plural(n: integer, one: string, many?: string): string`]],
+      [[`1 stack`, `1,204 stacks`, or `1,204` and MANY]] },
+    { [[`text.duration(value: duration): ns?`]], [[the ns of `"100ms"`, of `"5"` (seconds), or of a number, which is ns
+        already; nil and why it is none]], gives_nil = "it is no duration" },
+    { [[`text.size(value: size): bytes?`]], [[the bytes of `"4M"`, `"64k"` or 4096; nil and why it is none]],
+      gives_nil = "it is no size" },
+    { [[`text.escape(s: string, keep?: string): string`]],
+      [[s with control characters, and bytes that are no UTF-8, as `\x1b`; the characters in `keep`, such as `"\n"`,
+        stay]] },
+    { [[`text.quote(word: string): string`]], [[a word quoted for a shell: `it's` is `'it'\''s'`]] },
+    { [[`text.width(s: string): integer`, `text.cut(s: string, width: integer): string`]],
+      [[the columns that s takes on the terminal; s, or as much of it as fits and `…`]] },
+    { [[`text.bar(fraction: number, width: integer): string`]], [[a bar of `width` columns, filled to 0 … 1]] },
   },
 
   [==[
-Lua's `print` prints any bytes: a string that the target chose could drive the terminal, hence `up.escape`. At the
+Lua's `print` prints any bytes: a string that the target chose could drive the terminal, hence `text.escape`. At the
 prompt, `print` escapes, too. Shared objects, records and stacks print escaped.
 ]==],
 

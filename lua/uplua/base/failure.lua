@@ -5,7 +5,7 @@
 -- the line of the script that led to it is added, or none where the script's user is at fault (failure.mistake).
 local core   = require "uplua.core"
 local run    = require "uplua.base.run"
-local escape = require("uplua.text").escape
+local escape = require("uplua.base.text").escape
 
 local SIGPIPE = 13
 

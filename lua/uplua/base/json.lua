@@ -1,5 +1,5 @@
 -- JSON by lua-cjson, which is loaded when it is first needed: uplua runs without it.
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local json = {}
 

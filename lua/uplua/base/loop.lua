@@ -2,7 +2,7 @@
 local core    = require "uplua.core".loop
 local failure = require "uplua.base.failure"
 local run     = require "uplua.base.run"
-local text    = require "uplua.text"
+local text    = require "uplua.base.text"
 
 local loop = {}
 

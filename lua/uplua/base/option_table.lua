@@ -1,6 +1,6 @@
 -- The options of constructors: one table, which stands before a handler and otherwise last. All are read here, and what
 -- nobody asks for is refused.
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local option_table = {}
 

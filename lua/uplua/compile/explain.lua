@@ -1,7 +1,7 @@
 -- The report of --explain: for each handler where its probe sits, what it takes, and its Lua lines beside the BPF
 -- instructions that they became.
 local core = require "uplua.core"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local explain = {}
 

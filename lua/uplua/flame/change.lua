@@ -7,7 +7,7 @@
 --
 -- A frame's number is compared with its number before. Where the sums differ, shares of these are compared: the numbers
 -- before are scaled by the sums' ratio first. ABSOLUTE: numbers are compared as they are.
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local change = { WITHIN = 0.05 }
 

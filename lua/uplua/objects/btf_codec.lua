@@ -9,7 +9,7 @@ local bit = require "bit"
 local ffi = require "ffi"
 local layout = require "uplua.objects.layout"
 local record = require "uplua.objects.record"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local btf_codec = {}
 

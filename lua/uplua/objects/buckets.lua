@@ -5,7 +5,7 @@
 --   label(row, stride)      what stands beside it
 -- and what the compiler is told (low, step, count; bits), and in how many stretches the kernel keeps the buckets.
 local contract = require "uplua.contract"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local buckets = {}
 

@@ -6,7 +6,7 @@
 --   b.size                  how many there were: more than #b where the buffer was cut
 --   b:find(…), b:starts(…)  of the bytes, as of a string
 --   tostring(b)             the bytes, escaped, and "…" where the buffer was cut
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local buffer = {}
 local methods = {}

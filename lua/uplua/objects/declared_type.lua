@@ -5,7 +5,7 @@
 -- and fill whole words. A tuple's fields stand in their order. A table has none: a record's stand by size, the largest
 -- first, then by name.
 local contract = require "uplua.contract"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local declared_type = {}
 

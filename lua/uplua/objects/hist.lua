@@ -13,7 +13,7 @@ local aggregate = require "uplua.objects.aggregate"
 local buckets = require "uplua.objects.buckets"
 local distribution = require "uplua.objects.distribution"
 local plot = require "uplua.plot"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local hist = {}
 

@@ -15,7 +15,7 @@ local ffi = require "ffi"
 local buffer = require "uplua.objects.buffer"
 local contract = require "uplua.contract"
 local record = require "uplua.objects.record"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 ffi.cdef "size_t strnlen(const char *s, size_t max);"
 

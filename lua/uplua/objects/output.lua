@@ -30,7 +30,7 @@ local function print_record(view)
       args[i] = type(value) == "table" and record.show(value) or value -- an array
     end
   end
-  io.write(require "uplua.text".format(p.format, unpack(args, 1, p.count)))
+  io.write(require "uplua.base.text".format(p.format, unpack(args, 1, p.count)))
 end
 
 -- Ends the run if a handler has asked for it: the first did for all.

@@ -3,7 +3,7 @@
 -- key.
 local buffer = require "uplua.objects.buffer"
 local record = require "uplua.objects.record"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local printer = {}
 

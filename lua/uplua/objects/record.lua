@@ -4,7 +4,7 @@
 -- compatibility. A table could not refuse assignments to fields that it has, and a proxy for it would cost two tables
 -- per record.
 local ffi = require "ffi"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local record = {}
 

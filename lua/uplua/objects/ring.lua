@@ -11,7 +11,7 @@ local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
 local option_table = require "uplua.base.option_table"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 ffi.cdef "int poll(struct uplua_pollfd *fds, unsigned long count, int timeout);"
 

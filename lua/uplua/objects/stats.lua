@@ -6,7 +6,7 @@
 --   s:take()  s:clear()  print(s)
 local aggregate = require "uplua.objects.aggregate"
 local distribution = require "uplua.objects.distribution"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local stats = {}
 

@@ -3,7 +3,7 @@
 local ffi = require "ffi"
 local buffer = require "uplua.objects.buffer"
 local record = require "uplua.objects.record"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local store = {}
 store.__index = store

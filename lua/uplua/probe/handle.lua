@@ -8,7 +8,7 @@ local core     = require "uplua.core"
 local handler  = require "uplua.probe.handler"
 local loop     = require "uplua.base.loop"
 local run      = require "uplua.base.run"
-local text     = require "uplua.text"
+local text     = require "uplua.base.text"
 
 local handle = {}
 

@@ -2,7 +2,7 @@
 -- on on another stack. They are told beforehand, in one line each for all probes that are attached together.
 local loop = require "uplua.base.loop"
 local run  = require "uplua.base.run"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local lost_returns = {}
 

@@ -6,7 +6,7 @@ local contract = require "uplua.contract"
 local core     = require "uplua.core"
 local options  = require "uplua.options"
 local pattern  = require "uplua.base.pattern"
-local text     = require "uplua.text"
+local text     = require "uplua.base.text"
 
 local perf_events = {}
 

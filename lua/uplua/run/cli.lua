@@ -1,5 +1,5 @@
 -- uplua's own command line: uplua [options] script.lua [script options] [-- TARGET]
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local cli = {}
 

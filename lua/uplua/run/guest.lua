@@ -16,7 +16,7 @@ local hash         = require "uplua.objects.hash"
 local loop         = require "uplua.base.loop"
 local option_table = require "uplua.base.option_table"
 local options      = require "uplua.options"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 
 local guest = {}
 

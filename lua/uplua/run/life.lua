@@ -111,7 +111,7 @@ function life.print_lost(lost)
   local lines = { "not everything was seen:" }
   for _, entry in ipairs(lost) do
     local count, what = entry[2] or entry.count, entry[1] or entry.text
-    lines[#lines + 1] = ("  %s × %s"):format(require "uplua.text".thousands(count), what)
+    lines[#lines + 1] = ("  %s × %s"):format(require "uplua.base.text".thousands(count), what)
   end
   failure.report(table.concat(lines, "\n"))
 end

@@ -11,7 +11,7 @@
 local cli       = require "uplua.run.cli"
 local failure   = require "uplua.base.failure"
 local providers = require "uplua.probe.providers"
-local text      = require "uplua.text"
+local text      = require "uplua.base.text"
 
 local function plural(n, one) return ("%d %s%s"):format(n, one, n == 1 and "" or "s") end
 

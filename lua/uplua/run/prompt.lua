@@ -5,7 +5,7 @@ local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
 local run     = require "uplua.base.run"
 local readline = core.readline
-local text     = require "uplua.text"
+local text     = require "uplua.base.text"
 local target   = core.target
 
 local SIGHUP, SIGINT = 1, 2

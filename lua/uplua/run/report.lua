@@ -1,6 +1,6 @@
 -- Reports: what a script says at the end of the run, and in between where somebody wants to see it grow.
 local loop = require "uplua.base.loop"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local report = {}
 

@@ -2,7 +2,7 @@
 -- LuaJIT does not check bytecode and broken bytecode can do anything to the process that runs it.
 local system = require "uplua.core".system
 local run    = require "uplua.base.run"
-local text   = require "uplua.text"
+local text   = require "uplua.base.text"
 
 local script = {}
 

@@ -13,7 +13,7 @@ local contract    = require "uplua.contract"
 local core        = require "uplua.core"
 local run         = require "uplua.base.run"
 local int64_bytes = require "uplua.base.int64_bytes"
-local text        = require "uplua.text"
+local text        = require "uplua.base.text"
 
 local frame, meta = {}, {}
 

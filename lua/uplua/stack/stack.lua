@@ -21,7 +21,7 @@ local loop             = require "uplua.base.loop"
 local map              = require "uplua.base.map"
 local options          = require "uplua.options"
 local run              = require "uplua.base.run"
-local text             = require "uplua.text"
+local text             = require "uplua.base.text"
 
 local HEADER = ffi.offsetof("struct uplua_stack", "frames")
 local INDENT = "     "

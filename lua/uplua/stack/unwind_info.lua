@@ -1,6 +1,6 @@
 -- The report of --unwind-info: how stacks are walked through the code of a file, row by row, or at one address.
 local core = require "uplua.core"
-local text = require "uplua.text"
+local text = require "uplua.base.text"
 
 local function place(offset) return offset == 0 and "kept" or ("at CFA%+d"):format(offset) end
 

@@ -3,7 +3,7 @@
 local core         = require "uplua.core"
 local loop         = require "uplua.base.loop"
 local run          = require "uplua.base.run"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 local late_modules = require "uplua.target.late_modules"
 local filter       = require "uplua.target.filter"
 

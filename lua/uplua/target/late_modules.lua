@@ -5,7 +5,7 @@ local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
 local options = require "uplua.options"
 local run     = require "uplua.base.run"
-local text    = require "uplua.text"
+local text    = require "uplua.base.text"
 local filter  = require "uplua.target.filter"
 
 local late_modules = {}

@@ -45,8 +45,7 @@ static const struct refusal {
      "up.ring",
      "make it outside of the handler, which can use it then"},
     {"up.now", "use e.time"},
-    {"up.clock up.duration up.seconds up.thousands up.bar up.escape up.hex",
-     "texts are made in user space, in the ring's callback; up.printf() prints"},
+    {"up.clock up.hex", "texts are made in user space, in the ring's callback; up.printf() prints"},
     {"up.every up.after up.at_stop up.at_exit up.uprobe up.uretprobe",
      "probes and callbacks are declared by the script, not by handlers"},
 };

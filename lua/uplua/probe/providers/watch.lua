@@ -3,7 +3,7 @@ local core         = require "uplua.core"
 local declare      = require "uplua.probe.declare"
 local option_table = require "uplua.base.option_table"
 local options      = require "uplua.options"
-local text         = require "uplua.text"
+local text         = require "uplua.base.text"
 
 local watch = {}
 
