@@ -4,7 +4,7 @@ local ffi      = require "ffi"
 local bit      = require "bit"
 local buffer   = require "uplua.objects.buffer"
 local contract = require "uplua.contract"
-local text     = require "uplua.text"
+local text     = require "uplua.base.text"
 
 ffi.cdef [[
 const char *sigabbrev_np(int number);
