@@ -18,9 +18,29 @@
 enum { URGENT_TIMES = 23, PATIENT_TIMES = 101, PATIENT = 7, FORBIDDEN = 77 };
 
 static sem_t wanted[PATIENT + 1], done;
+static volatile pid_t threads[PATIENT + 1];
+
+/* Waits until all others sleep, as the kernel sees it. */
+static void await_sleep(void)
+{
+    for (int i = 0; i <= PATIENT; i++) {
+        char path[64], state = 0;
+        do {
+            usleep(100);
+            snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)threads[i]);
+            FILE *file = threads[i] ? fopen(path, "r") : NULL;
+            if (file) {
+                if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+                    state = 0;
+                fclose(file);
+            }
+        } while (state != 'S');
+    }
+}
 
 static void *work(void *number)
 {
+    threads[(intptr_t)number] = gettid();
     for (;;) {
         sem_wait(&wanted[(intptr_t)number]);
         sem_post(&done);
@@ -53,18 +73,19 @@ int main(void)
     for (int i = 0; i <= PATIENT; i++)
         if (start(i, i ? 10 : 30))
             return FORBIDDEN;
-    usleep(100000); /* they wait */
+    await_sleep();
     prctl(PR_SET_NAME, "wakes");
     for (int i = 0; i < URGENT_TIMES; i++) {
         sem_post(&wanted[0]);
         sem_wait(&done);
+        await_sleep();
     }
     for (int i = 0; i < PATIENT_TIMES; i++) {
         for (int n = 1; n <= PATIENT; n++)
             sem_post(&wanted[n]);
         for (int n = 1; n <= PATIENT; n++)
             sem_wait(&done);
-        usleep(5000); /* the last one waits again, on a slow machine too */
+        await_sleep();
     }
     prctl(PR_SET_NAME, "is done");
     printf("%d %d %d\n", URGENT_TIMES, PATIENT_TIMES, PATIENT);

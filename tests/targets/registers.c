@@ -129,6 +129,7 @@ static void print_all(const char *entry, const char *returned)
 
 int main(void)
 {
+    setvbuf(stdout, NULL, _IOLBF, 4096); /* a line is not torn by what uplua prints meanwhile */
     struct itimerval once = {.it_value = {.tv_usec = LOOP_US}};
     for (uint64_t i = 0; i < WORDS; i++) {
         outer[i] = 0x8123456789abcdef + i * 0x0101010101010107;
