@@ -60,7 +60,7 @@ function hostile.open(path)
     require "uplua.base.loop".warn = function() end
     guest = require "uplua.run.guest"
   end
-  local opened, result = pcall(guest.object, path, {})
+  local opened, result = pcall(guest.bpf_object, path, {})
   local fine = opened
   if opened then fine, result = pcall(look, result) end
   require "uplua.probe.setup".discard()
