@@ -94,7 +94,8 @@ run = target.script([[
 local up = require "uplua"
 local wakes, flags, few = up.count(), up.count(), up.count()
 up.raw_tracepoint("sched_wakeup", function(e)
-  if e.pid == e.tid and e.task.comm == "wakes" and e.args.p.tgid == e.pid then
+  local other = e.args.p.tgid == e.pid and e.args.p.pid ~= e.tid -- a timer wakes the one that is about to sleep
+  if e.pid == e.tid and e.task.comm == "wakes" and other then
     local priority, queue = e.args.p.rt_priority, e.task.se.cfs_rq.rq
     wakes[{ priority, queue.rt.rt_nr_running }]:inc()
     if queue.nr_running < queue.rt.rt_nr_running then few:inc() end
