@@ -25,6 +25,57 @@ for _, name in ipairs(help.names()) do
   if not text or #(text:match "\n  ([^\n]*)" or "") < 5 then ok(false, "help says something of " .. name) end
 end
 
+-- --- the fields of events, by kind of probe ---
+
+-- The fields that the compiler names where a handler of CODE, "probe(…, %s)", asks for one that there is not; nil
+-- where the kernel has no such probe.
+local function fields_of(code)
+  local one = "up." .. code:format "function(e) local x = e.nope end"
+  local script = target.quote('local up = require "uplua" ' .. one)
+  local list = target.uplua(("--explain -e %s -- build/examples/shop"):format(script)).err:match "'nope'; it has ([^\n]*)"
+  if not list then return nil end
+  local there = {}
+  if list:find "those of e.arg0" then list = list .. ", arg0, arg1, arg2, arg3, arg4, arg5" end
+  for word in list:gsub(" and ", ", "):gmatch "[^,]+" do
+    local field = word:gsub("^ *e[.:]", ""):match "^ *([%w_]+)[%(%)]*$"
+    if field then there[field] = true end
+  end
+  return there
+end
+
+local PROBES = {
+  uprobe = 'uprobe("build/examples/shop:sell", %s)', uretprobe = 'uretprobe("build/examples/shop:sell", %s)',
+  kprobe = 'kprobe("ksys_write", %s)', kretprobe = 'kretprobe("ksys_write", %s)',
+  fentry = 'fentry("ksys_write", %s)', fexit = 'fexit("ksys_write", %s)',
+  profile = "profile(99, %s)", interval = 'interval("1s", %s)', perf = 'perf("page-faults", 1, %s)',
+  watch = 'watch("build/examples/shop:last[0]", { "w", size = 8 }, %s)',
+  usdt = 'usdt("build/examples/shop:shop:sold", %s)',
+  tracepoint = 'tracepoint("sched:sched_switch", %s)', raw_tracepoint = 'raw_tracepoint("sched_switch", %s)',
+  syscall = 'syscall("write", %s)', sysreturn = 'sysreturn("write", %s)',
+}
+
+local function kinds_declared(kind)
+  local declared = { vars = true }
+  for _, name in ipairs(help.names()) do
+    local one = help.find(name)
+    if one.class == "Event" and (not one.kinds or (" " .. one.kinds .. " "):find(" " .. kind .. " ", 1, true)) then
+      declared[one.path:match "^e[.:]([%w_]+)"] = true
+    end
+  end
+  return declared
+end
+
+for kind, code in pairs(PROBES) do
+  local there, wrong = fields_of(code), {}
+  if there then
+    local declared = kinds_declared(kind)
+    for name in pairs(there) do wrong[#wrong + 1] = not declared[name] and "no e." .. name or nil end
+    declared.vars, declared.arg6, declared.arg7 = nil, nil, nil -- not named there, or not on each CPU
+    for name in pairs(declared) do wrong[#wrong + 1] = not there[name] and "e." .. name or nil end
+  end
+  is(table.concat(wrong, " "), "", "events of " .. kind .. " have the fields that the manual says they have")
+end
+
 -- --- the definitions for editors ---
 
 -- A parser of LuaCATS types that goes over TEXT from AT and returns where the type ends; nil: it is none.

@@ -47,11 +47,11 @@ folded stacks: of functions by their names, without inlined ones.
 
   {
     head = { "", "" },
-    { [[`flame.write(path: string, stacks: ByStack, options?: FlameOptions): boolean?, string?`,
+    { [[`flame.write(path: string, stacks: ByStack, options?: FlameOptions)`,
         `flame.svg(stacks: ByStack, options?: FlameOptions): string`]],
-      [[the picture as a file, or as a text]] },
-    { [[`folded.write(path: string, stacks: ByStack): boolean?, string?`, `folded.text(stacks: ByStack): string`]],
-      [[the lines as a file, or as a text]] },
+      [[the picture as a file, or as a text]], raises = "a file that cannot be written" },
+    { [[`folded.write(path: string, stacks: ByStack)`, `folded.text(stacks: ByStack): string`]],
+      [[the lines as a file, or as a text]], raises = "a file that cannot be written" },
     { [[`folded.read(path: string): table?, string?`]],
       [[what such a file has: a table from lines to numbers]], gives_nil = "there is no such file",
       raises = "a file that is not of such lines" },
