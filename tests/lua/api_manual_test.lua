@@ -32,7 +32,8 @@ end
 local function fields_of(code)
   local one = "up." .. code:format "function(e) local x = e.nope end"
   local script = target.quote('local up = require "uplua" ' .. one)
-  local list = target.uplua(("--explain -e %s -- build/examples/shop"):format(script)).err:match "'nope'; it has ([^\n]*)"
+  local run = target.uplua(("--explain -e %s -- build/examples/shop"):format(script))
+  local list = run.err:match "'nope'; it has ([^\n]*)"
   if not list then return nil end
   local there = {}
   if list:find "those of e.arg0" then list = list .. ", arg0, arg1, arg2, arg3, arg4, arg5" end
