@@ -9,9 +9,10 @@ local function complain(format, ...)
   bad = true
 end
 
--- The cells of a table's row; `a | b` in code and \| are not told apart from borders, since no table has them.
+-- The cells of a table's row; a | in one is written \|.
 local function cells_of(row)
   local cells = {}
+  row = row:gsub("\\|", "/")
   for cell in row:match("^|(.*)|%s*$"):gmatch "[^|]+" do cells[#cells + 1] = cell:match "^%s*(.-)%s*$" end
   return cells
 end

@@ -2,7 +2,11 @@
 package.path = "lua/?.lua;" .. package.path
 local entries = require "uplua.api.entries"
 
-local function row_of(cells) return "| " .. table.concat(cells, " | ") .. " |" end
+local function row_of(cells)
+  local escaped = {}
+  for i, cell in ipairs(cells) do escaped[i] = cell:gsub("|", "\\|") end
+  return "| " .. table.concat(escaped, " | ") .. " |"
+end
 
 local function table_of(head, rows)
   local lines, rule = { row_of(head):gsub("  ", " ") }, {}

@@ -109,7 +109,8 @@ local function add(list, declared, row, block, chapter)
   end
   declared.chapter = chapter
   declared.text = row.text or row[2] and entries.line(row[2]) or ""
-  declared.raises, declared.gives_nil = row.raises, row.gives_nil
+  declared.raises = row.raises
+  declared.gives_nil = ((declared.results or {})[1] or ""):find "%?$" and row.gives_nil or nil
   declared.since, declared.kinds = row.since or "1.0", row.kinds
   list[#list + 1] = declared
 end

@@ -6,12 +6,6 @@ return {
   title = "Handlers",
   types = {
     { "Event", nil, "what a handler is called with" },
-    { "ns", "integer", "nanoseconds" },
-    { "bytes", "integer", "a number of bytes" },
-    { "size", "integer|string", "bytes, or \"64K\", \"4M\", \"1G\"" },
-    { "duration", "number|string", "\"100ms\", \"5s\", \"2m\", \"1h\", or ns" },
-    { "hertz", "integer", "times a second" },
-    { "address", "integer", "an address in memory" },
     { "Symbol", "{ symbol: string?, module: string?, kernel: boolean? }", "a function, as up.sym has it" },
   },
 

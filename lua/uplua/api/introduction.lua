@@ -1,5 +1,14 @@
 -- The begin of the API's page.
 return {
+  types = {
+    { "ns", "integer", "nanoseconds" },
+    { "bytes", "integer", "a number of bytes" },
+    { "size", "integer|string", "bytes, or \"64K\", \"4M\", \"1G\"" },
+    { "duration", "number|string", "\"100ms\", \"5s\", \"2m\", \"1h\", or ns" },
+    { "hertz", "integer", "times a second" },
+    { "address", "integer", "an address in memory" },
+  },
+
   [==[
 # The API
 

@@ -75,11 +75,11 @@ return {
     { [[`up.list(what: string, details?: boolean): table[]`]],
       [[what `--list` prints, as a table (lua/uplua/run/list.lua)]],
       raises = "a kind that cannot be listed" },
-    { [[`up.syscall_name(nr: integer): string?`, `up.syscall_number(name: string): integer?`,
-        `up.errno_name(number: integer): string?`]],
+    { [[`up.syscall_name(nr: integer): string`, `up.syscall_number(name: string): integer?, string?`,
+        `up.errno_name(number: integer): string`]],
       [[`"openat"` of 257 (`"syscall 999"` of one without a name); the other way round (nil and the reason);
         `"ENOENT"` of 2]],
-      gives_nil = "there is none of that name or number" },
+      gives_nil = "there is no such system call" },
     { [[`up.flags(set: string, number: integer): string`]],
       [[`"O_RDWR|O_CREAT"` of 0x42 in the set `"open"`; `"prot"` and `"mmap"` are mmap's, `"clone"`, `"socket"` the
         type's, `"msg"` recv's and send's. What has no name is a number at the end]],
@@ -258,8 +258,9 @@ before it change no argument, no register of the caller's, not the stack and no 
 
   {
     head = { "about specs and the target", "" },
-    { [[`up.defines(spec: string): boolean`]],
-      [[true if there is such a function; nil and the reason]] },
+    { [[`up.defines(spec: string): boolean?, string?`]],
+      [[true if there is such a function; nil and the reason]],
+      gives_nil = "there is no such function" },
     { [[`up.site(spec: string): Site?, string?`]],
       [[`{ path, offset, module, function }`: where it is; nil and the reason. Two names of one function have the
         same path and offset]],
