@@ -55,6 +55,10 @@ static const char *const handlers[] = {
     "local e = ... printf('%d of %-8s|%x %q %c%% %s\\n', e.arg0, e.comm, u64(e.arg1), e.comm, 65, e:ustack())",
     "local e = ... m3[2] = 5 local x if e.arg0 > 3 then x = e.arg1 end printf('%s %s %5d\\n', x, { a = x, b = e.comm "
     "}, m3[1]) printf('plain')",
+    "local e = ... local t, b = {}, buf(e.arg0, e.arg1, 24) for i = 1, 8 do t[i] = read_u8(e.arg0 + i) end local at, "
+    "to "
+    "= e.comm:find('item', 2, true) if b and b:find 'x' and #b > t[3] then r:emit { t = t, b = b, at = at, to = to } "
+    "end",
     "local e = ... while e.arg0 > 3 do if e.arg1 == 7 then exit(3) end v:add(helper(exit(e.arg2), 2)) end exit()",
 };
 static const char *const helper = "local a, b = ... if a < b then return a, b end return b, a + 1";
@@ -78,7 +82,8 @@ static struct captured by_name(void *context, int function, const char *name, si
     static const char *const objects[] = {"n",  "n2",     "n3",    "h",     "h2",     "v",    "r",
                                           "m",  "m2",     "m3",    "m4",    "m5",     "m6",   "m7",
                                           "m8", "output", "stats", "steps", "digits", "list", "largest"};
-    static const char *const builtins[] = {"i32", "u8", "i64", "u64", "read_u32", "cast", "printf", "exit"};
+    static const char *const builtins[] = {"i32",     "u8",  "i64",  "u64",    "read_u32",
+                                           "read_u8", "buf", "cast", "printf", "exit"};
     struct captured captured = {.kind = CAPTURED_NIL};
     (void)context;
     (void)function;
