@@ -181,7 +181,7 @@ local function state_of(self) return self.origin.states + self.number end
 -- What it has is about to be attached, or is.
 function methods:wake()
   local state = state_of(self)
-  state.returns, state.settled, state.version = 1, 1, self.version
+  state.returns, state.settled, state.version = 1, #self.leaving == 0 and 1 or 0, self.version
   self.status = "attached"
 end
 
@@ -212,20 +212,19 @@ local function leave(self, items)
     close(self, self.leaving)
   end
   self.leaving = items
-  local function finish()
-    self.leaving, self.timer = {}, nil
-    close(self, items)
-    if self.status == "attached" then state_of(self).settled = 1 end
-  end
-  local _, open = counts_of(items)
-  if open == 0 then return finish() end
   local last = core.loop.now() + PATIENCE
-  self.timer = loop.every(STEP, function()
-    _, open = counts_of(items)
-    if open > 0 and core.loop.now() < last then return end
-    self.timer:cancel()
-    finish()
-  end)
+  self.timer = loop.every(STEP, function() self:settle(core.loop.now() >= last) end)
+  self:settle(false)
+end
+
+-- Closes what leaves, if its calls have returned by now; ANYHOW: in any case.
+function methods:settle(anyhow)
+  local items, _, open = self.leaving, counts_of(self.leaving)
+  if #items == 0 or open > 0 and not anyhow then return end
+  self.timer:cancel()
+  self.leaving, self.timer = {}, nil
+  close(self, items)
+  if self.status == "attached" then state_of(self).settled = 1 end
 end
 
 local function is_paired(items)
@@ -290,6 +289,7 @@ function methods:attach()
     return self
   end
   local attach = require "uplua.probe.attach"
+  self:settle(false)
   if self.again then
     local list = load_again(self, self.again, self.handler)
     self.again, self.asleep = nil, false
