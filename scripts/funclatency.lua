@@ -34,7 +34,7 @@ local options = up.args {
 if #options == 0 then up.args.fail "which functions? Give specs, such as libc:malloc" end
 if options.by_caller and options.by_process then up.args.fail "--by-caller and --by-process: choose one" end
 
-local took = up.hdr(2)
+local took = up.hdr(2, { unit = "ns" })
 
 local several = probe.ambiguous(options)
 
@@ -83,7 +83,7 @@ up.report(options.interval, function()
   for _, row in ipairs(latencies:print(rows)) do
     if options.histogram then
       local where = row.caller and " from " .. row.caller or row.comm and " in " .. text.escape(row.comm) or ""
-      up.printf("\n%s%s, ns\n%s\n", row.func, where, row.histogram)
+      up.printf("\n%s%s\n%s\n", row.func, where, row.histogram)
     end
   end
 end)

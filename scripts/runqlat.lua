@@ -30,7 +30,7 @@ local options = up.args {
 
 local asleep = up.hash { max = 65536 } -- thread → its process
 local ready  = up.hash { max = 65536 } -- thread → { since, pid, comm }
-local waited = up.hdr(2)
+local waited = up.hdr(2, { unit = "ns" })
 
 local function key(comm, pid) return 0 end
 if options.by_process then function key(comm, pid) return { comm, pid } end end
@@ -91,8 +91,8 @@ up.report(options.interval, function()
   end
   for _, row in ipairs(waits:print(rows)) do
     if options.histogram then
-      local who = row.comm and ("%s (pid %d), "):format(text.escape(row.comm), row.pid) or ""
-      up.printf("\n%sns\n%s\n", who, row.histogram)
+      local who = row.comm and ("%s (pid %d)\n"):format(text.escape(row.comm), row.pid) or ""
+      up.printf("\n%s%s\n", who, row.histogram)
     end
   end
 end)

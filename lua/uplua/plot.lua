@@ -80,8 +80,8 @@ end
 -- scheme's rows are one.
 local function rows_of(h, stride)
   local scheme, rows, at = h.scheme, {}, nil
-  local function add(row, count) rows[#rows + 1] = { scheme.label(row, stride), count } end
-  for _, entry in ipairs(h.buckets) do
+  local function add(row, count) rows[#rows + 1] = { scheme.label(row, stride, h.unit), count } end
+  for _, entry in ipairs(h.entries) do
     local row = scheme.row(entry[1], stride)
     if at == row then
       rows[#rows][2] = rows[#rows][2] + entry[2]
@@ -116,13 +116,14 @@ function plot.histogram(h)
     local parts = {}
     for _, p in ipairs { 50, 90, 99, 99.9 } do
       local value, label = h:percentile(p)
-      parts[#parts + 1] = ("%g%% %s"):format(p, label or "≤ " .. text.thousands(value))
+      parts[#parts + 1] = ("%g%% %s"):format(p, label or "≤ " .. text.quantity(value, h.unit))
     end
     add_parts(lines, parts)
   end
   add_parts(lines, {
-    "count " .. text.thousands(h.count), "avg " .. text.average(h.avg),
-    "min " .. (h.min and text.thousands(h.min) or "?"), "max " .. (h.max and text.thousands(h.max) or "?"),
+    "count " .. text.thousands(h.count), "avg " .. text.mean(h.avg, h.unit),
+    "min " .. (h.min and text.quantity(h.min, h.unit) or "?"),
+    "max " .. (h.max and text.quantity(h.max, h.unit) or "?"),
   })
   return table.concat(lines, "\n")
 end

@@ -19,6 +19,11 @@ local function list(o, by, n)
   for key, value in o:top(n, by) do parts[#parts + 1] = tostring(key) .. "=" .. tostring(by and value[by] or value) end
   return table.concat(parts, " ")
 end
+local function buckets(h)
+  local parts = {}
+  for i, b in ipairs(h:buckets()) do parts[i] = ("%s…%s=%s"):format(b.low, b.high, b.count) end
+  return table.concat(parts, " ")
+end
 ]]
 
 -- { name, declarations and probes, expressions at the end, what they print as }
@@ -59,7 +64,7 @@ local cases = {
     "h:percentile(4), h:percentile(5), h.min, h.max", "-11 -10 -11 11" },
   { "steps over the whole range", [[local h = up.lhist(-9007199254740992, 9007199254740992, 9007199254740992)
     up.uprobe(ADD3, function(e) h:add(-0x7fffffffffffffffLL - 1) h:add(0x7fffffffffffffffLL) h:add(-1) h:add(0) end)]],
-    "h.count, #h:get().buckets", "92 4" },
+    "h.count, #h:buckets()", "92 4" },
   { "10,000 buckets, by key",
     [[local h = up.lhist(0, 10000, 1) up.uprobe(ADD3, function(e) h[e.arg0 % 2]:add(e.arg0 * 480) end)]],
     "h[0].count, h[1].count, h[0]:percentile(50), h[1]:percentile(1), h[0]:percentile(100), h[0].sum",
@@ -74,6 +79,46 @@ local cases = {
   [12, 20)  8  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
       ≥ 20  3  |@@@@@@@@@@@@@@@@@@                              |
   count 23, avg 11, min 0, max 22]] },
+  { "buckets of equal steps", [[local h = up.lhist(4, 20, 8) up.uprobe(ADD3, function(e) h:add(e.arg0) end)]],
+    "buckets(h), buckets(h:take():get()), buckets(h)",
+    "-inf…3=4 4…11=8 12…19=8 20…inf=3 -inf…3=4 4…11=8 12…19=8 20…inf=3 " },
+  { "buckets of powers of two, by key, and of significant digits", [[local h, d = up.hist(), up.hdr(1)
+    up.uprobe(ADD3, function(e) h[5]:add(e.arg0 - 2) d:add(e.arg0 * e.arg0) end)]],
+    "buckets(h[5]), buckets(h[6]), buckets(d):sub(1, 34), #d:buckets()",
+    "-inf…-1=2 0…0=1 1…1=1 2…3=2 4…7=4 8…15=8 16…31=5  0…0=1 1…1=1 4…4=1 9…9=1 23" },
+  { "times", [[local h = up.hist { unit = "ns" } up.uprobe(ADD3, function(e) h:add(e.arg0 * 1000) end)]],
+    "'\\n' .. tostring(h)", [[
+
+                   0  1  |@@@@@@                                          |
+                   …
+    [512 ns, 1.0 us)  1  |@@@@@@                                          |
+    [1.0 us, 2.0 us)  1  |@@@@@@                                          |
+    [2.0 us, 4.1 us)  2  |@@@@@@@@@@@@                                    |
+    [4.1 us, 8.2 us)  4  |@@@@@@@@@@@@@@@@@@@@@@@@                        |
+   [8.2 us, 16.4 us)  8  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [16.4 us, 32.8 us)  6  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@            |
+  count 23, avg 11.0 us, min 0 s, max 22.0 us]] },
+  { "times in equal steps are exact", [[local h = up.lhist(0, 2500000, 1250000, { unit = "ns" })
+    up.uprobe(ADD3, function(e) h:add(e.arg0 * 100001) end)]], "'\\n' .. tostring(h)", [[
+
+       [0, 1.25 ms)  13  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@|
+  [1.25 ms, 2.5 ms)  10  |@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@           |
+  count 23, avg 1.1 ms, min 0 s, max 2.2 ms]] },
+  { "percentiles of times, and an open end",
+    [[local d, h = up.hdr(2, { unit = "ns" }), up.lhist(0, 1000, 500, { unit = "ns" })
+    up.uprobe(ADD3, function(e) d:add(e.arg0 * 1000000) h:add(e.arg0 * 1000) end)]],
+    "tostring(d):match('50%% [^\\n]*'), select(2, h:percentile(90)), d:percentile(50)",
+    "50% ≤ 11.0 ms, 90% ≤ 20.1 ms, 99% ≤ 22.0 ms, 99.9% ≤ 22.0 ms ≥ 1 us 11010047" },
+  { "bytes and counts", [[local b, c, s, k = up.hist { unit = "bytes" }, up.hist { unit = "count" },
+      up.stats { unit = "bytes" }, up.stats { unit = "ns" }
+    up.uprobe(ADD3, function(e)
+      b:add(e.arg0 * 1024) c:add(e.arg0 * 1000 + 1) s:add(e.arg0 * 1024) k[1]:add(e.arg0 * 1000)
+    end)]],
+    "tostring(b):match('%[4.*KB%)  4'), tostring(c):match('%[1,.*,384%)  8'):match('%[8.*'), s, k, " ..
+    "tostring(b):match('count.*'), tostring(c):match('count.*')",
+    "[4.0 KB, 8.0 KB)  4 [8,192, 16,384)  8 count 23, sum 253.0 KB, avg 11.0 KB, min 0 B, max 22.0 KB " ..
+    "1  count 23, sum 253.0 us, avg 11.0 us, min 0 s, max 22.0 us " ..
+    "count 23, avg 11.0 KB, min 0 B, max 22.0 KB count 23, avg 11,001, min 1, max 22,001" },
   { "many buckets are drawn several to a row",
     [[local h = up.lhist(1, 99, 1) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
     "select(2, tostring(h):gsub('\\n', '')), tostring(h):match('%[97, 99%)  2'), " ..
@@ -84,7 +129,7 @@ local cases = {
     "h.count, h.sum, h:percentile(50), h:percentile(90), h:percentile(99), h.max", "101 5050 50 90 99 100" },
   { "negative values have a bucket of their own",
     [[local h = up.hdr() up.uprobe(ADD3, function(e) h:add(e.arg0 * 1000 - 3000) end)]],
-    "h.count, h.min, #h:get().buckets, h:get().buckets[1][2], h:percentile(0) < 0, tostring(h):match('< 0  3')",
+    "h.count, h.min, #h:get():buckets(), h:buckets()[1].count, h:percentile(0) < 0, tostring(h):match('< 0  3')",
     "23 -3000 21 3 true < 0  3" },
   { "unsigned values", [[local a, b, s, t = up.min(), up.max(), up.stats(), up.sum()
     up.uprobe(ADD3, function(e)
@@ -136,8 +181,8 @@ for digits = 1, 4 do
       local worst, count = 0, 0
       for i, one in h:pairs() do
         local v = (i * 997 + 12345) * 4 ^ i
-        local bucket = one.buckets[1][1]
-        local low, high = one.scheme.lowest(bucket), one.scheme.highest(bucket)
+        local bucket = one:buckets()[1]
+        local low, high = bucket.low, bucket.high
         if not (low <= v and v <= high and one.sum == v) then return "wrong: " .. i end
         worst, count = math.max(worst, (high - low) / low), count + one.count
       end

@@ -97,7 +97,8 @@ like(out, "\ndeliver +213  ", "of all calls")
 like(out, "\nsell +101  ", "of each function")
 like(out, NET, "… and what they are net of")
 like(on_shop("funclatency", "-c -H " .. SHOP .. ":sell"),
-  "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+, ns\n.*count 101, ", "by caller, with histograms")
+  "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+\n.*[mun]s%)  .*%% ≤ %d[%d.]* %l?s, .*count 101, avg %d[%d.]* %l?s, ",
+  "by caller, with histograms")
 out = on_shop("funcslower", "--min 0 -w 'e.arg1 == 3' " .. SHOP .. ":deliver")
 is(lines(out), 23, "all calls, since none is too fast")
 like(out, NET, "… and what their times are net of")
@@ -236,7 +237,7 @@ run = target.shell [[
 is(run.err, "", "runqlat")
 like(run.out, "^Process +PID  Times +p50 +p90 +p99 +p99.9 +Longest +Total\nbusy +%d+ +%d+ .*\nbusy +%d+ +%d+ ",
   "threads that wait for each other")
-like(run.out, "\nbusy %(pid %d+%), ns\n.*  count %d+, avg ", "with histograms")
+like(run.out, "\nbusy %(pid %d+%)\n.*  count %d+, avg %d[%d.]* %l?s, ", "with histograms")
 
 -- execsnoop, systrace
 run = target.uplua [[--follow scripts/execsnoop.lua -x -- sh -c '/bin/echo "a b" it; /nope; exit 3']]

@@ -94,7 +94,7 @@ local function check_classes(owners)
       ancestor = types[ancestor].parent
     end
     -- What values have, and the objects pass on.
-    if class == "Histogram" then there.percentile = true end
+    if class == "Histogram" then there.percentile, there.buckets = true, true end
     if made then compare(class .. ":", there, declared) end
   end
 end

@@ -4,7 +4,10 @@ return {
   types = {
     { "MapOptions", "{ max?: integer, key?: Type, value?: Type }", "of hash, lru_hash and percpu_hash" },
     { "ArrayOptions", "{ max?: integer, value?: Type }", "of array" },
-    { "AggregationOptions", "{ max?: integer, key?: Type }", "of count, sum, min, max, stats, hist, lhist and hdr" },
+    { "AggregationOptions", "{ max?: integer, key?: Type }", "of count, sum, min and max" },
+    { "DistributionOptions", "{ max?: integer, key?: Type, unit?: \"ns\"|\"bytes\"|\"count\" }",
+      "of stats, hist, lhist and hdr" },
+    { "Bucket", "{ low: number, high: number, count: integer }", "a bucket of a histogram" },
     { "RingOptions", "{ size?: size }", "of ring" },
     { "VarOptions", "{ type: Type }", "of var; a text is the type" },
     { "Type", "string|table", "a declared type, such as \"u32\" or { n = \"u64\" }" },
@@ -55,16 +58,16 @@ return {
       [[`s:add(v)`, `s[k]:add(v)`]],
       [[`.count .sum .avg .min .max`, `s[k]` …, `s:pairs()`, `s:top(n, by)`, `s:take()`, `s:clear()`, `print(s)`]],
       shown = true,
-      defines = "`up.stats(options?: AggregationOptions): Summary`",
+      defines = "`up.stats(options?: DistributionOptions): Summary`",
       text = "keeps the number, sum, average, least and largest of the values that are added" },
     { [[`up.hist()`, `up.lhist(low, high, step)`, `up.hdr([digits = 2])`]],
       [[`h:add(v)`, `h[k]:add(v)`]],
-      [[`.count .sum .avg .min .max`, `h:percentile(99.9)`, `h[k]` …, `h:pairs()`, `h:top(n, by)`, `h:take()`,
-        `h:clear()`, `print(h)`]],
+      [[`.count .sum .avg .min .max`, `h:percentile(99.9)`, `h:buckets()`, `h[k]` …, `h:pairs()`, `h:top(n, by)`,
+        `h:take()`, `h:clear()`, `print(h)`]],
       shown = true,
-      defines = "`up.hist(options?: AggregationOptions): Histogram`"
-        .. " `up.lhist(low: integer, high: integer, step: integer, options?: AggregationOptions): Histogram`"
-        .. " `up.hdr(digits?: integer, options?: AggregationOptions): Histogram`",
+      defines = "`up.hist(options?: DistributionOptions): Histogram`"
+        .. " `up.lhist(low: integer, high: integer, step: integer, options?: DistributionOptions): Histogram`"
+        .. " `up.hdr(digits?: integer, options?: DistributionOptions): Histogram`",
       text = "a histogram: of powers of two, of equal steps, or of so many significant digits",
       raises = "more than 1,000,000 buckets, digits that are not from 1 to 4" },
     { [[`up.var(0)`, `up.var(false)`, `up.var("text")`, `up.var(0, "u32")`]],
@@ -128,6 +131,8 @@ return {
       [[the value at or below which `p` percent of the values are]],
       gives_nil = "nothing was added, or it lies in a bucket without an end, whose label is the second result",
       raises = "a percentage that is not from 0 to 100" },
+    { [[`h:buckets(): Bucket[]`]],
+      [[the buckets that have values, in order: `{ low, high, count }`; -`math.huge` or `math.huge` is no end]] },
   },
 
   {
@@ -176,7 +181,11 @@ the two: a handler that runs meanwhile counts before or after.
   too long or has a NUL in it, is not there: `get` gives nil or 0, `delete` false, and `set` raises.
 - **Buckets.** `hist` has a bucket for each power of two. `lhist(0, 100, 10)` has one for each 10 values from 0 on, one
   below, and one for 100 and above; at most 1,000,000. `hdr(digits)` keeps every value to so many significant digits (1
-  to 4), as HdrHistogram does; negative values share one bucket.
+  to 4), as HdrHistogram does; negative values share one bucket. `h:buckets()` has those with values, in order. `low`
+  and `high` are the least and the greatest integer of a bucket, where it has no end -`math.huge` or `math.huge`.
+- **Units.** `up.hist { unit = "ns" }`, `up.lhist(0, 4096, 512, { unit = "bytes" })`, `up.hdr { unit = "count" }`, and
+  `up.stats` alike: `print` shows `[1.0 us, 2.0 us)`, `1.5 KB`, `1,204`. The numbers that a script reads stay as they
+  were added.
 - **Percentiles** are interpolated within a bucket, and exact at both ends: 0 is the minimum, 100 the maximum. If a
   percentile lies in a bucket without an end, such as that for 100 and above, `h:percentile(p)` is nil and, as a second
   result, the bucket: `"≥ 100"`.

@@ -157,6 +157,7 @@ function text.integer(n)
   check("integer", n, "number")
   if type(n) == "cdata" then return (tostring(n):gsub("U?LL$", "")) end
   if n == math.floor(n) and math.abs(n) < 2 ^ 63 then return ("%d"):format(n) end
+  if n == math.floor(n) and math.abs(n) <= 2 ^ 64 then return ("%.0f"):format(n) end
   return tostring(n)
 end
 
@@ -233,6 +234,29 @@ function text.bytes(n)
   local units, i = { "B", "KB", "MB", "GB", "TB", "PB", "EB" }, 1
   while math.abs(n) >= 1024 and i < #units do n, i = n / 1024, i + 1 end
   return (i == 1 and "%.0f %s" or "%.1f %s"):format(n, units[i])
+end
+
+-- How a quantity of a unit is shown; of none, as a count.
+text.UNITS = { ns = text.time, bytes = text.bytes, count = text.thousands }
+
+function text.quantity(value, unit) return (text.UNITS[unit] or text.thousands)(value) end
+
+-- The same of an average.
+function text.mean(value, unit)
+  return (unit ~= "count" and text.UNITS[unit] or text.average)(value)
+end
+
+local SCALES = {
+  ns = { { 1e9, "s" }, { 1e6, "ms" }, { 1e3, "us" }, { 1, "ns" } },
+  bytes = { { 2 ^ 40, "TB" }, { 2 ^ 30, "GB" }, { 2 ^ 20, "MB" }, { 2 ^ 10, "KB" }, { 1, "B" } },
+}
+
+-- The same without loss, for ends of buckets: 1250000 and "ns" → "1.25 ms".
+function text.exact(value, unit)
+  for _, scale in ipairs(SCALES[unit] or {}) do
+    if math.abs(value) >= scale[1] then return ("%.15g %s"):format(value / scale[1], scale[2]) end
+  end
+  return text.thousands(value)
 end
 
 local size_of = { [""] = 1, K = 2 ^ 10, M = 2 ^ 20, G = 2 ^ 30, T = 2 ^ 40 }

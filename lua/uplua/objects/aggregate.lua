@@ -10,6 +10,7 @@ local option_table = require "uplua.base.option_table"
 local store = require "uplua.objects.store"
 local snapshot = require "uplua.objects.snapshot"
 local int128 = require "uplua.objects.int128"
+local text = require "uplua.base.text"
 
 local aggregate = {}
 local state_of = object.state
@@ -118,8 +119,8 @@ function aggregate.unread()
   for _, o in ipairs(object.all()) do
     local s = state_of(o)
     if s.operations and s.map and not rawget(o, "read") then
-      local text = tostring(o)
-      if text ~= s.operations.empty then texts[o] = text end
+      local shown = tostring(o)
+      if shown ~= s.operations.empty then texts[o] = shown end
     end
   end
   return texts
@@ -218,6 +219,8 @@ function aggregate.since(s, earlier, part)
   return s.operations.minus(part, earlier)
 end
 
+local unit = option_table.check('"ns", "bytes" or "count"', function(value) return text.UNITS[value] and value end)
+
 -- The constructor of KIND. PROPERTIES (name → true) are read from the value of an unkeyed object: h.count.
 -- PARAMETERS(…) turns the constructor's arguments before the options into a table that goes to the compiler, raising
 -- errors at level 3.
@@ -248,9 +251,13 @@ function aggregate.constructor(kind, operations, properties, parameters)
   return function(...)
     local options, buckets = ..., nil
     if parameters then options, buckets = parameters(...) end
-    options = option_table.read(kind, options, { max = option_table.positive, key = declared_type.layout }, 2)
+    options = option_table.read(kind, options, {
+      max = option_table.positive, key = declared_type.layout, unit = properties and unit,
+    }, 2)
     options.max = options.max or 65536
-    return object.new(kind, options, metatable, { operations = operations, buckets = buckets, rounded = {} })
+    return object.new(kind, options, metatable, {
+      operations = operations, buckets = buckets, rounded = {}, unit = options.unit,
+    })
   end
 end
 

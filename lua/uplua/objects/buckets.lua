@@ -2,7 +2,7 @@
 --   lowest(i), highest(i)   the least and the greatest integer of bucket i, as numbers; infinite where it is open
 --   row(i, stride)          the row of the picture that bucket i belongs to: a multiple of STRIDE, ascending with the
 --                           values
---   label(row, stride)      what stands beside it
+--   label(row, stride, unit)  what stands beside it; the unit may be nil
 -- and what the compiler is told (low, step, count; bits), and in how many stretches the kernel keeps the buckets.
 local contract = require "uplua.contract"
 local text = require "uplua.base.text"
@@ -12,15 +12,18 @@ local buckets = {}
 local LEAST, MOST = -math.huge, math.huge
 local UNITS = { "", "K", "M", "G", "T", "P", "E" }
 
--- 2^k with a unit: 1024 → "1K"
-local function power(k) return ("%d%s"):format(2 ^ (k % 10), UNITS[math.floor(k / 10) + 1]) end
+-- 2^k, of a unit or as 1024 → "1K"
+local function power(k, unit)
+  if unit then return text.quantity(2 ^ k, unit) end
+  return ("%d%s"):format(2 ^ (k % 10), UNITS[math.floor(k / 10) + 1])
+end
 
 -- Rows of powers of two: -1 for negative values, 0 for zeros, 1 + k for 2^k … 2^(k+1) - 1.
-local function power_label(row)
+local function power_label(row, _, unit)
   if row == -1 then return "< 0" end
   if row == 0 then return "0" end
-  if row == 1 then return "1" end
-  return ("[%s, %s)"):format(power(row - 1), power(row))
+  if row == 1 then return power(0, unit) end
+  return ("[%s, %s)"):format(power(row - 1, unit), power(row, unit))
 end
 
 local function power_row(lowest)
@@ -47,8 +50,8 @@ function buckets.linear(low, step, count)
   function scheme.row(i, stride)
     return (i == count + 1 and math.ceil(count / stride) or math.floor((i - 1) / stride)) * stride
   end
-  function scheme.label(row, stride)
-    local n = text.thousands
+  function scheme.label(row, stride, unit)
+    local function n(value) return text.exact(value, unit) end
     if row < 0 then return "< " .. n(low) end
     if row >= count then return "≥ " .. n(edge(count)) end
     if step * stride == 1 then return n(edge(row)) end

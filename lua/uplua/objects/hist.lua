@@ -2,12 +2,12 @@
 --   local h = up.hist()           handlers: h:add(v), h[key]:add(v)
 --   local h = up.lhist(0, 100, 10)          buckets of 10 values, one for what is below 0 and one for 100 and above
 --   local h = up.hdr(2)                     values to 2 significant digits, as HdrHistogram keeps them
---   h.count  h.sum  h.avg  h.min  h.max  h:percentile(99)     unkeyed; of h:get()
+--   h.count  h.sum  h.avg  h.min  h.max  h:percentile(99)  h:buckets()     unkeyed; of h:get()
 --   h[key].count …  h:pairs()  h:top(10, "sum")               keyed; ordered by count unless said otherwise
 --   h:take()  h:clear()  print(h)
 -- A percentile is interpolated within its bucket, between the exact minimum and maximum. min, max and avg of an empty
 -- histogram are nil.
--- Each takes options after these: { max = 65536 } keys. A large lhist or hdr keeps only those stretches of 128 buckets
+-- Each takes options after these: { max = 65536 } keys; { unit = "ns" }, "bytes" or "count" for print. A large lhist or hdr keeps only those stretches of 128 buckets
 -- that are used; each counts as a key.
 local aggregate = require "uplua.objects.aggregate"
 local buckets = require "uplua.objects.buckets"
@@ -18,7 +18,7 @@ local text = require "uplua.base.text"
 local hist = {}
 
 local MOST_BUCKETS, MOST_DIGITS = 1000000, 4
-local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = true, percentile = true }
+local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = true, percentile = true, buckets = true }
 
 local log2 = buckets.log2()
 local methods = {} -- of a histogram as the script sees it
@@ -31,7 +31,7 @@ local function within(h, i, rank, n)
   local open = low == -math.huge or high == math.huge
   if h.min and low <= tonumber(h.min) then low = tonumber(h.min) end
   if h.max and high >= tonumber(h.max) then high = tonumber(h.max) end
-  if open and low ~= high then return nil, scheme.label(scheme.row(i, 1), 1) end
+  if open and low ~= high then return nil, scheme.label(scheme.row(i, 1), 1, h.unit) end
   local value = math.floor(low + (high - low) * rank / n)
   if h.max and value >= tonumber(h.max) then return h.max end
   return value
@@ -48,10 +48,20 @@ function methods:percentile(p)
   if rank == self.count and self.max then return self.max end
   if rank == 1 and self.min then return self.min end
   local before = 0
-  for _, entry in ipairs(self.buckets) do
+  for _, entry in ipairs(self.entries) do
     if before + entry[2] >= rank then return within(self, entry[1], rank - before, entry[2]) end
     before = before + entry[2]
   end
+end
+
+-- The buckets that have values, in order: { low =, high =, count = }, of which low and high are the least and the
+-- greatest integer that belongs there, rounded beyond 2^53; -math.huge and math.huge where there is no end.
+function methods:buckets()
+  local list, scheme = {}, self.scheme
+  for i, entry in ipairs(self.entries) do
+    list[i] = { low = scheme.lowest(entry[1]), high = scheme.highest(entry[1]), count = entry[2] }
+  end
+  return list
 end
 
 local metatable = { __index = methods, __tostring = plot.histogram }
@@ -61,7 +71,7 @@ local function new_value(s, total)
   local entries, scheme = {}, s.buckets or log2
   local h = distribution.sum_up(s, total, function(bucket, n) entries[#entries + 1] = { bucket, n } end)
   table.sort(entries, function(a, b) return scheme.lowest(a[1]) < scheme.lowest(b[1]) end)
-  h.scheme, h.buckets = scheme, entries
+  h.scheme, h.entries, h.unit = scheme, entries, s.unit
   return setmetatable(h, metatable)
 end
 

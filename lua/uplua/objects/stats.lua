@@ -13,15 +13,19 @@ local stats = {}
 local metatable = {
   __tostring = function(s)
     if s.count == 0 then return "(empty)" end
-    local least, most = s.min and text.thousands(s.min) or "?", s.max and text.thousands(s.max) or "?"
+    local function show(value) return value and text.quantity(value, s.unit) or "?" end
     return ("count %s, sum %s, avg %s, min %s, max %s")
-      :format(text.thousands(s.count), text.thousands(s.sum), text.average(s.avg), least, most)
+      :format(text.thousands(s.count), show(s.sum), text.mean(s.avg, s.unit), show(s.min), show(s.max))
   end,
 }
 
 local function nothing() end
 
-local function stats_of(s, total) return setmetatable(distribution.sum_up(s, total, nothing), metatable) end
+local function stats_of(s, total)
+  local summary = distribution.sum_up(s, total, nothing)
+  summary.unit = s.unit
+  return setmetatable(summary, metatable)
+end
 
 local PROPERTIES = { count = true, sum = true, avg = true, min = true, max = true }
 stats.stats = aggregate.constructor("stats", distribution.operations(stats_of, "count"), PROPERTIES)
