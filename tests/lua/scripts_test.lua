@@ -97,7 +97,8 @@ like(out, "\ndeliver +213  ", "of all calls")
 like(out, "\nsell +101  ", "of each function")
 like(out, NET, "… and what they are net of")
 like(on_shop("funclatency", "-c -H " .. SHOP .. ":sell"),
-  "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+\n.*[mun]s%)  .*%% ≤ %d[%d.]* %l?s, .*count 101, avg %d[%d.]* %l?s, ",
+  "\nsell +main%+0x%x+ +101  .*\n\nsell from main%+0x%x+\n.*[mun]s%)  .*%% ≤ %d[%d.]* %l?s, .*count 101, " ..
+  "avg %d[%d.]* %l?s, ",
   "by caller, with histograms")
 out = on_shop("funcslower", "--min 0 -w 'e.arg1 == 3' " .. SHOP .. ":deliver")
 is(lines(out), 23, "all calls, since none is too fast")

@@ -7,8 +7,8 @@
 --   h:take()  h:clear()  print(h)
 -- A percentile is interpolated within its bucket, between the exact minimum and maximum. min, max and avg of an empty
 -- histogram are nil.
--- Each takes options after these: { max = 65536 } keys; { unit = "ns" }, "bytes" or "count" for print. A large lhist or hdr keeps only those stretches of 128 buckets
--- that are used; each counts as a key.
+-- Each takes options after these: { max = 65536 } keys; { unit = "ns" }, "bytes" or "count", in which print shows it. A
+-- large lhist or hdr keeps only those stretches of 128 buckets that are used; each counts as a key.
 local aggregate = require "uplua.objects.aggregate"
 local buckets = require "uplua.objects.buckets"
 local distribution = require "uplua.objects.distribution"
