@@ -1,5 +1,5 @@
 -- up.list in 1.0
 local up = require "uplua"
-for _, entry in ipairs(up.list("uprobe:./shop:sell")) do print(entry.probe) end
+for _, entry in ipairs(up.list("uprobe:./shop:sell")) do print((entry.probe:gsub("/.*/", ""))) end
 up.exit()
---> uprobe:/work/trees/api-docs/build/examples/shop:sell
+--> uprobe:shop:sell
