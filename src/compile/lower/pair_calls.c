@@ -21,7 +21,8 @@ static struct operand this_task(struct program *program)
 
 /* Counts NUMBER calls of handler HANDLER that have ended without a return, if it is not 0, as entry ENTRY of the
  * ledger. */
-static void count_ended(struct program *program, size_t handler, struct operand number, unsigned entry)
+static void count_ended(struct program *program, const struct compile_options *options, size_t handler,
+                        struct operand number, unsigned entry)
 {
     struct machine_block *any = machine_block(program), *next = machine_block(program);
     any->cold = true;
@@ -29,14 +30,15 @@ static void count_ended(struct program *program, size_t handler, struct operand 
     machine_place(program, any);
     machine_add_atomic(program, BPF_DW, machine_copy(program, operand_data(LEDGER_COUNTERS, 8 * (int64_t)entry)), 0,
                        number);
-    state_count_ended(program, handler, number);
+    if (options->states)
+        state_count_ended(program, handler, number);
     machine_continue(program, next);
 }
 
 /* Counts the calls that RESULT, of uplua_call_begin or _end, says are forgotten. */
 static void count_forgotten(struct lower *lower, struct operand result)
 {
-    count_ended(lower->program, lower->function->handler_number,
+    count_ended(lower->program, lower->function->options, lower->function->handler_number,
                 machine_alu(lower->program, BPF_RSH, result, operand_immediate(CALLS_NUMBER_BITS)),
                 probe_ledger(lower, "calls that never returned: left by longjmp or the like"));
 }
@@ -156,8 +158,8 @@ void calls_end_threads(struct compiler *compiler, const struct compile_options *
         struct machine_block *some = machine_block(program), *next = machine_block(program);
         machine_branch(program, BPF_JNE, kept, operand_immediate(0), some, next);
         machine_place(program, some);
-        count_ended(program, compiler->calls[i].handler, machine_call_library(program, "uplua_calls_left", &kept, 1),
-                    compiler->calls[i].ended);
+        count_ended(program, options, compiler->calls[i].handler,
+                    machine_call_library(program, "uplua_calls_left", &kept, 1), compiler->calls[i].ended);
         machine_continue(program, next);
     }
     machine_exit(program, 0);
