@@ -1,5 +1,4 @@
 -- up.defines in 1.0
 local up = require "uplua"
 print(up.defines "libc:malloc", (up.defines "libc:nosuch"))
-up.exit()
 --> true	nil

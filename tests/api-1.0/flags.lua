@@ -1,5 +1,4 @@
 -- up.flags in 1.0
 local up = require "uplua"
 print(up.flags("open", 66))
-up.exit()
 --> O_RDWR|O_CREAT

@@ -11,9 +11,11 @@ local declare = {}
 
 local pending = run.part(function() return { probes = {}, guests = {}, used = false } end)
 
--- True if the run is one with probes: one that has declared some, or that has loaded this module to do so.
-function declare.used() return pending().used end
-pending().used = true
+-- True if the run is one with probes: one that has declared some, whatever they stand on, or waits to do so.
+function declare.used() return pending().used or handle.probes()[1] ~= nil end
+
+-- The run waits for what it will declare probes for.
+function declare.wait() pending().used = true end
 
 -- The names of the providers that --cpu means something to: "profile, perf, interval".
 local function names_by_cpu()

@@ -290,6 +290,7 @@ function uprobe.modules_defining(names, later)
   if later ~= nil and type(later) ~= "function" then
     error("modules_defining: the second argument is a function, called with each path, not a " .. type(later), 2)
   end
+  if later then declare.wait() end
   return late_modules.modules_defining(names, later and function(path) setup.at_once(later, path) end)
 end
 
