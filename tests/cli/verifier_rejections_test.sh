@@ -28,7 +28,7 @@ rm "$object"
 run "$uplua" "$D/bug.lua" -- ./build/targets/calls 1
 is "$status $err" '0 ' 'as it really is, the handler runs'
 
-# 8,300 comparisons, one on each line from line 5 on: the verifier gives up at the 8,192nd branch, the first of which asks who is traced.
+# 8,300 comparisons, one on each line from line 5 on: the verifier gives up at the 8,192nd branch, the first of which ask who is traced and whether the probe is awake.
 {
     echo 'local up = require "uplua" local n = up.sum()'
     echo 'up.uprobe("./build/targets/calls:add3", function(e)'
@@ -39,7 +39,7 @@ is "$status $err" '0 ' 'as it really is, the handler runs'
 } >"$D/branches.lua"
 run "$uplua" "$D/branches.lua" -- ./build/targets/calls 1
 is "$status $out" '1 ' 'a handler of more branches than the verifier follows is refused'
-is "$err" "uplua: $D/branches.lua:8195: \`or x == -8191 - 1\`: here the handler becomes too complex for the kernel's verifier, which can have 8,192 \
+is "$err" "uplua: $D/branches.lua:8194: \`or x == -8190 - 1\`: here the handler becomes too complex for the kernel's verifier, which can have 8,192 \
 branches before it whose other edge it has still to follow; make it shorter, or split it into two probes" 'with the limit, and where it was met'
 is "$(kept)" '' 'that is no bug: no object is kept'
 sed -i 200,400d "$D/branches.lua"

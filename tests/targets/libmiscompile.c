@@ -1,6 +1,6 @@
 /*
  * A compiler with a bug, for LD_PRELOAD: the handlers that the kernel gets call a helper that does not exist where they
- * look something up in a map. What the verifier says of that, uplua must tell as its own fault.
+ * put something into a map. What the verifier says of that, uplua must tell as its own fault.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ static void spoil(const union bpf_attr *attr)
         return;
     for (unsigned i = 0; i < attr->insn_cnt; i++)
         if (instructions[i].code == (BPF_JMP | BPF_CALL) && !instructions[i].src_reg &&
-            instructions[i].imm == BPF_FUNC_map_lookup_elem)
+            instructions[i].imm == BPF_FUNC_map_update_elem)
             instructions[i].imm = NO_HELPER;
 }
 
