@@ -85,8 +85,8 @@ function names.flags(set, number)
     for name in pairs(SETS) do list[#list + 1] = name end
     table.sort(list)
     local near = text.did_you_mean(tostring(set), list)
-    error(("flags: there is no set '%s'%s"):format(tostring(set), near ~= "" and near or "; there are " ..
-                                                                 table.concat(list, ", ")), 2)
+    error(("flags: there is no set %s%s"):format(text.shown(set), near ~= "" and near or "; there are " ..
+                                                               table.concat(list, ", ")), 2)
   end
   local rest, found = integer("flags", number), {}
   for _, field in ipairs(known.fields) do
