@@ -9,7 +9,7 @@ for test; do
     *.c) name=$BUILD/tests/$(basename "$test" .c) ;;
     esac
     echo "$name"
-    if ! grep -q '^-- Runs once: ' "$test" && grep -qE '(u(ret)?probe|usdt) *[({"]|probe_attach|mallocleak|compiler_compile' "$test"; then
+    if ! grep -q '^-- Runs once: ' "$test" && grep -qE '(u(ret)?probe|usdt) *[({"]|probe_attach|mallocleak|allocators\.trace|compiler_compile' "$test"; then
         echo "$name@older"
     fi
 done

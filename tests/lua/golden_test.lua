@@ -22,6 +22,7 @@ local ARGUMENTS = {
   ["scripts/top.lua"] = { "./build/targets/calls:add3", "-k e.arg0 -s e.arg1 ./build/targets/calls:add3" },
   ["scripts/trace.lua"] = { "./build/targets/calls:add3", "-r syscall:openat" },
   ["scripts/usdt.lua"] = { "trace ./build/targets/usdt:app:widths", "count ./build/targets/usdt:app:widths" },
+  ["examples/alloc_rate.lua"] = { "-- ./build/targets/allocator-glibc" },
   ["examples/args.lua"] = { "./build/targets/calls:add3" },
   ["examples/usdt_count.lua"] = { "./build/targets/usdt:app:counter" },
 }

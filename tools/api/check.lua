@@ -5,9 +5,7 @@ local entries = require "uplua.api.entries"
 
 -- Modules at the top of lua/uplua that are not public yet, and who requires them all the same.
 local NOT_YET = {
-  ["uplua.allocator"] = "scripts/mallocleak.lua", ["uplua.counter"] = "scripts/stat.lua",
-  ["uplua.probe"] = "scripts/funccount.lua scripts/funclatency.lua", ["uplua.space"] = "scripts/mallocleak.lua",
-  ["uplua.core"] = "scripts/mallocleak.lua", ["uplua.options"] = "scripts/mallocleak.lua",
+  ["uplua.counter"] = "scripts/stat.lua", ["uplua.probe"] = "scripts/funccount.lua scripts/funclatency.lua",
 }
 
 -- Fields of public modules that are for uplua itself.
@@ -29,6 +27,7 @@ local CLASSES = {
   Stack = { function() return require "uplua.stack.stack".intern(1) end, "" },
   Counter = { function() return require "uplua".counter "task-clock" end, "" },
   Timer = { function() return up.after("1h", print) end, "" },
+  AllocatorTrace = { function() return require "uplua.allocators.report".new {} end, "" },
   View = { function() return require "uplua.view".new { { "a", "A" } } end, "" },
 }
 

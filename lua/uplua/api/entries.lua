@@ -23,7 +23,7 @@ local entries = {}
 
 entries.CHAPTERS = {
   "introduction", "probes", "handlers", "shared_objects", "stacks", "counters", "bpf_objects", "flame_graphs", "trace",
-  "system_calls", "terminal", "run", "text",
+  "allocators", "system_calls", "terminal", "run", "text",
 }
 
 -- A list of TEXT's parts between commas that stand in no brackets or quotes.

@@ -16,7 +16,7 @@ local up = require "uplua"
 local capture = require "uplua.compile.capture"
 local core = require "uplua.core"
 
-local allocator = {}
+local functions = {}
 
 local function first(e) return e.arg0 end
 local function second(e) return e.arg1 end
@@ -131,7 +131,7 @@ local OTHERS = [[ reallocarr allocm rallocm dallocm mi_reallocarr mi_wcsdup mi_d
 
 -- Functions by which a program or library that brings an allocator along is recognised; others may have a function of
 -- the table's names by chance.
-allocator.signs = {
+functions.signs = {
   "malloc", "mallocx", "je_malloc", "je_mallocx", "_rjem_malloc", "_rjem_mallocx", "tc_malloc", "mi_malloc",
   "mi_malloc_aligned",
 }
@@ -155,10 +155,10 @@ for _, row in ipairs(ROWS) do
   end
 end
 
--- is_glibc(functions, offsets): whether what in_module has returned is glibc's allocator, and no other one is in the
+-- is_glibc(found, offsets): whether what in_module has returned is glibc's allocator, and no other one is in the
 -- module.
-function allocator.is_glibc(functions, offsets)
-  for _, names in ipairs(functions) do
+function functions.is_glibc(found, offsets)
+  for _, names in ipairs(found) do
     if #names.own > 0 then return false end
   end
   return (offsets[GLIBC[1]] or offsets[GLIBC[2]]) ~= nil
@@ -167,7 +167,7 @@ end
 -- in_module(module): what MODULE of the target, named as in a spec, defines of the table: a list of { row =, family =
 -- its names there, … }, of several names of one function the first; the list of functions of this kind that no row
 -- describes; and { name = where in its file that function begins, … }. Raises why the module cannot be read.
-function allocator.in_module(module)
+function functions.in_module(module)
   local offsets, seen, found, unknown = core.module.offsets(module, all), {}, {}, {}
   for i, row in ipairs(ROWS) do
     found[i] = { row = row }
@@ -186,4 +186,4 @@ function allocator.in_module(module)
   return found, unknown, offsets
 end
 
-return allocator
+return functions

@@ -35,6 +35,7 @@ local own = run.part(function()
     entered = nil, -- process → address space
     sharers = nil, -- address space → processes on it beside the first
     names = nil,   -- address space → its process's name
+    settled = false,
   }
 end)
 -- The same for handlers, which take them as they are when they are compiled: those of the run that has called track().
@@ -144,15 +145,17 @@ end
 -- To be called once the probes are attached: finds out which of the processes that were there before share their
 -- memory.
 function space.settle()
-  if core.target.command() then return end
+  if core.target.command() or own().settled then return end
+  own().settled = true
   if space.several() then unite(options.follow and require "uplua.target.follow".pids() or core.target.pids()) end
   if not options.follow then own().shared_before = count_untraced(core.target.pids()) end
 end
 
--- Declares what keeps track of the traced processes' address spaces. To be called once, before the handlers are
--- declared that ask for them.
+-- Declares what keeps track of the traced processes' address spaces. To be called before the handlers are declared that
+-- ask for them; once is enough.
 function space.track()
   local mine = own()
+  if mine.began then return end
   began, sharing, left = var.var(0), count.count(), hash.hash { max = MOST }
   mine.began, mine.sharing, mine.left = began, sharing, left
   if not space.several() then

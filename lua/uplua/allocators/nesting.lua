@@ -1,0 +1,51 @@
+-- Calls of allocator functions that call each other: which of a thread's calls is the outermost one. For handlers.
+local capture = require "uplua.compile.capture"
+local up      = require "uplua"
+
+local nesting = {}
+
+-- track() → { enter, leave, alone }, functions of the event. Declares what keeps count of the threads' calls.
+function nesting.track()
+  local inside    = up.hash { max = 16384 } -- thread → depth of allocator functions that call each other
+  local under_way = up.var(0)                -- sum of these depths: 0 saves the others a lookup
+  local calls     = {}
+
+  -- At entry: true for the outermost of the thread's functions.
+  calls.enter = capture.inlined(function(e)
+    under_way:add(1)
+    if inside[e.tid] then
+      inside[e.tid] = inside[e.tid] + 1
+      return false
+    end
+    inside[e.tid] = 1
+    return true
+  end)
+
+  -- At return: true for the one for which enter was true. A call that began before the counting did is never it.
+  calls.leave = capture.inlined(function(e)
+    local depth = inside[e.tid]
+    if not depth then return false end
+    under_way:add(-1)
+    if depth > 1 then
+      inside[e.tid] = depth - 1
+      return false
+    end
+    inside[e.tid] = nil
+    return true
+  end)
+
+  -- For functions that call none of the others, at entry or return: true if none of the others has called them.
+  calls.alone = capture.inlined(function(e) return under_way:get() == 0 or not inside[e.tid] end)
+
+  -- A thread that is killed in an allocator function leaves its number to others.
+  up.raw_tracepoint("sched_process_exit", function(e)
+    local depth = inside[e.tid]
+    if depth then
+      under_way:add(-depth)
+      inside[e.tid] = nil
+    end
+  end)
+  return calls
+end
+
+return nesting
