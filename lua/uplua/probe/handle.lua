@@ -205,6 +205,16 @@ local function close(self, items)
   require "uplua.probe.load".retire(items)
 end
 
+-- Closes what leaves, if its calls have returned by now; ANYHOW: in any case.
+local function let_go(self, anyhow)
+  local items, _, open = self.leaving, counts_of(self.leaving)
+  if #items == 0 or open > 0 and not anyhow then return end
+  self.timer:cancel()
+  self.leaving, self.timer = {}, nil
+  close(self, items)
+  if self.status == "attached" then state_of(self).settled = 1 end
+end
+
 -- Waits for the calls that ITEMS have open, up to a second, and closes them. What left before goes at once.
 local function leave(self, items)
   if #self.leaving > 0 then
@@ -213,18 +223,8 @@ local function leave(self, items)
   end
   self.leaving = items
   local last = core.loop.now() + PATIENCE
-  self.timer = loop.every(STEP, function() self:settle(core.loop.now() >= last) end)
-  self:settle(false)
-end
-
--- Closes what leaves, if its calls have returned by now; ANYHOW: in any case.
-function methods:settle(anyhow)
-  local items, _, open = self.leaving, counts_of(self.leaving)
-  if #items == 0 or open > 0 and not anyhow then return end
-  self.timer:cancel()
-  self.leaving, self.timer = {}, nil
-  close(self, items)
-  if self.status == "attached" then state_of(self).settled = 1 end
+  self.timer = loop.every(STEP, function() let_go(self, core.loop.now() >= last) end)
+  let_go(self, false)
 end
 
 local function is_paired(items)
@@ -289,7 +289,7 @@ function methods:attach()
     return self
   end
   local attach = require "uplua.probe.attach"
-  self:settle(false)
+  let_go(self, false)
   if self.again then
     local list = load_again(self, self.again, self.handler)
     self.again, self.asleep = nil, false
