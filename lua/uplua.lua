@@ -43,6 +43,7 @@ for module, names in pairs {
   -- the run
   ["base.loop"] = "every after at_start at_stop at_exit exit",
   ["run.report"] = "report",
+  ["target.description"] = "target",
   ["base.version"] = "version require_version",
   ["probe.setup"] = "ledger",
 

@@ -16,7 +16,7 @@ Calls that were under way when tracing began, and those that do not return (exit
   $ uplua syscalls.lua --errors -- git status
 --]=]
 local up   = require "uplua"
-local call = require "uplua.call"
+local sys  = require "uplua.syscalls"
 local view = require "uplua.view"
 
 local options = up.args {
@@ -38,7 +38,7 @@ if options.by_process then function error_key(e) return { e.nr, -e.ret, e.comm, 
 
 up.sysreturn("*", function(e)
   took[key(e)]:add(e.elapsed)
-  if call.failed(e.ret) then failed[error_key(e)]:inc() end
+  if sys.failed(e.ret) then failed[error_key(e)]:inc() end
 end)
 
 local comm, pid = options.by_process and { "comm", "Process" }, options.by_process and { "pid", "PID", "number" }

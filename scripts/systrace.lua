@@ -15,9 +15,9 @@ shown as addresses.
 
   $ uplua systrace.lua --failed -- git status
 --]=]
-local up   = require "uplua"
-local call = require "uplua.call"
-local text = require "uplua.text"
+local up       = require "uplua"
+local syscalls = require "uplua.syscalls"
+local text     = require "uplua.text"
 
 local options = up.args {
   "systrace.lua [options] [-- PID ... or COMMAND]",
@@ -27,24 +27,9 @@ local options = up.args {
   arguments = 0,
 }
 
-local events = up.ring { size = "16M" }
-local calls  = call.set(options.call)
-local emit   = call.emitter(events, calls, { strings = options.strings })
-local failed_only = options.failed
+local chosen = { failed = options.failed, strings = options.strings }
 
-up.sysreturn("*", function(e)
-  if not failed_only or call.failed(e.ret) then emit(e) end
-end)
-
--- These do not return.
-for _, name in ipairs { "exit_group", "exit" } do
-  if not failed_only and calls[up.syscall_number(name)] then
-    up.syscall(name, function(e) events:emit { time = e.time, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0 } end)
-  end
-end
-
-events:each(function(record)
-  local line = call.line(calls[tonumber(record.nr)], record)
-  local took = record.elapsed and (" <%s>"):format(text.time(record.elapsed)) or ""
-  up.printf("%s  %-15s %7d  %s%s\n", up.clock(record.time), text.escape(record.comm), record.tid, line, took)
+syscalls.trace(options.call or nil, chosen, function(call)
+  local took = call.elapsed and (" <%s>"):format(text.time(call.elapsed)) or ""
+  up.printf("%s  %-15s %7d  %s%s\n", up.clock(call.time), text.escape(call.comm), call.tid, call.line, took)
 end)

@@ -12,7 +12,7 @@
 --   call                       "openat(dfd=-100, filename="/etc/passwd", flags=0, mode=0) = 3"
 -- and is valid until the function returns.
 local ffi          = require "ffi"
-local call         = require "uplua.call"
+local call         = require "uplua.syscalls.call"
 local capture      = require "uplua.compile.capture"
 local claims       = require "uplua.probe.claims"
 local failure      = require "uplua.base.failure"

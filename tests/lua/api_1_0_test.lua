@@ -9,12 +9,6 @@ local target = require "target"
 
 local FOLDER = "tests/api-1.0/"
 
--- Names that are about to change.
-local LATER = {}
-for name in ("Stack:pid call.set call.emitter call.failed call.line call.texts call.result"):gmatch "%S+" do
-  LATER[name] = true
-end
-
 -- The file of the public name NAME: "Probe:detach" is Probe.detach.lua, "e.args.NAME" e.args.lua.
 local function file_of(name) return (name:gsub(":", "."):gsub("%.NAME$", "")) .. ".lua" end
 
@@ -77,7 +71,7 @@ for _, name in ipairs(help.names()) do
     local options = feature and not target.has(feature) and "--explain" or ""
     local on_shop = head:find "on the shop"
     list[#list + 1] = { name = name, file = file, expected = expected, options = options, on_shop = on_shop }
-  elseif not LATER[name] then
+  else
     missing[#missing + 1] = name
   end
 end

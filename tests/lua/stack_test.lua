@@ -47,7 +47,6 @@ is(s.id, ID, "its id")
 is(#s, 5, "its length")
 is(s:depth(), 5, "which is its depth")
 ok(not pcall(function() s.id = 23 end), "its fields are not set")
-is(s:pid(), pid, "its process")
 is(tostring(s), [[
      malloc+0x0
      free+0x7
@@ -107,7 +106,6 @@ is(tostring(joined), tostring(above) .. "\n" .. tostring(below),
   "its lines: the kernel's, then the program's with what is missing")
 is(joined:incomplete(), "[no unwind table: libc.so.6]", "which it says itself")
 is(#joined, 4, "its length is that of both")
-is(joined:pid(), pid, "its process is the program's")
 is(joined:frames()[2].kernel, true, "its frames: the kernel's")
 is(joined:frames()[3].kernel, nil, "and those of the program")
 is(joined:folded(), below:folded() .. ";" .. above:folded(), "folded once its frames were read")

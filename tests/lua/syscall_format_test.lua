@@ -1,8 +1,8 @@
--- System calls as lines (uplua.call): what a record of one is shown as; calls by names and patterns; and the texts that
+-- System calls as lines (uplua.syscalls): what a record of one is shown as; calls by names and patterns; and the texts that
 -- handlers take, exactly.
 local tap    = require "tap"
 local target = require "target"
-local call   = require "uplua.call"
+local call   = require "uplua.syscalls.call"
 local text   = require "uplua.text"
 local up     = require "uplua"
 local is, ok = tap.is, tap.ok
@@ -57,7 +57,7 @@ local function lines(options, names)
   local path = target.folder() .. "-call.lua"
   local file = assert(io.open(path, "w"))
   file:write(([[
-local up, call = require "uplua", require "uplua.call"
+local up, call = require "uplua", require "uplua.syscalls.call"
 local calls, ring = call.set(%s), up.ring {}
 local emit = call.emitter(ring, calls, %s)
 up.sysreturn("*", function(e) if call.failed(e.ret) then emit(e) end end)

@@ -9,7 +9,7 @@ local NOT_YET = {
 }
 
 -- Fields of public modules that are for uplua itself.
-local INTERNAL = { ["uplua.call"] = "quoted show_of", ["uplua.args"] = "args parse" }
+local INTERNAL = { ["uplua.args"] = "args parse" }
 
 -- Of each class an object, and those of its methods that are for uplua itself.
 local CLASSES = {

@@ -2,7 +2,11 @@
 return {
   title = "The run",
   classes = { timer = "Timer" },
-  types = { { "Timer", nil, "what every and after return" } },
+  types = {
+    { "Timer", nil, "what every and after return" },
+    { "Target", "{ pids: integer[], tids: integer[], command?: string[], name?: string, follow: boolean, "
+      .. "whole_machine: boolean }", "whom a run traces" },
+  },
 
   {
     head = { "", "" },
@@ -21,6 +25,9 @@ return {
     { [[`up.exit(status?: integer)`]],
       [[ends the run; in handlers too]],
       raises = "a status that is not from 0 to 255" },
+    { [[`up.target(): Target`]],
+      [[whom the run traces: `pids`; `tids`, where it is only these threads; `command`, its words; `name`, of the
+        command or first process; `follow`; `whole_machine`: there is no target]] },
     { [[`up.version: string`]], [[uplua's version, `"1.0"`, which is that of this API: what it has stays]] },
     { [[`up.require_version(needed: string)`]],
       [[ends the script by one line and status 1 where uplua is older than `"1.2"`; for the first line of a library]],

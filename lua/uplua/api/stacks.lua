@@ -24,8 +24,6 @@ return {
       defines = "`s:text(style?: StackStyle): string`" },
     { [[`s:key(): string`]],
       [[equal for stacks that print equally: to merge those of several processes]] },
-    { [[`s:pid(): integer`]],
-      [[the process; 0 for what `e:kstack()` gives]] },
     { [[`s:incomplete(): string?`]],
       [[why frames are missing, `[no unwind table: libfoo.so]`; nil for a whole stack]] },
   },

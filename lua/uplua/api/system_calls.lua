@@ -1,31 +1,30 @@
 -- The chapter "System calls as lines" of the API.
 return {
   title = "System calls as lines",
-  modules = { call = "uplua.call" },
+  modules = { syscalls = "uplua.syscalls" },
+  types = {
+    { "CallOptions", "{ failed?: boolean, strings?: integer, stack?: boolean, size?: size }", "of syscalls.trace" },
+    { "Call", "{ time: ns, pid: integer, tid: integer, comm: string, name: string, arguments: table[], ret?: integer, "
+      .. "elapsed?: ns, result: string, stack?: Stack, line: string }", "what syscalls.trace calls its function with" },
+  },
 
   [==[
 ```lua
-local call = require "uplua.call"
-local calls, events = call.set "read,*stat*", up.ring { size = "16M" }
-local emit = call.emitter(events, calls, { strings = 64 })
-up.sysreturn("*", function(e) if call.failed(e.ret) then emit(e) end end)
-events:each(function(record) print(call.line(calls[tonumber(record.nr)], record)) end)
+local syscalls = require "uplua.syscalls"
+syscalls.trace("read,*stat*", { failed = true }, function(call) print(call.tid, call.line) end)
 ```
 
-prints lines like strace's: `openat(dfd=-100, filename="/nope", flags=0, mode=0) = -1 ENOENT`.
-
+prints lines like strace's: `openat(dfd=-100, filename="/nope", flags=0, mode=0) = -1 ENOENT`. A call has `time`, `pid`,
+`tid`, `comm`, `name`, `arguments` (a list of `{ name, value, text }`), `ret`, `elapsed`, `result` (`"-1 ENOENT"`),
+`stack` with `stack = true`, and `line`. Calls that do not return, `exit_group`, have no `ret` and no `elapsed`.
 ]==],
 
   {
     head = { "", "" },
-    { [[`call.set(patterns?: string): table`]], [[the calls of these names, or all, by number]],
+    { [[`syscalls.trace(patterns?: string, options?: CallOptions, fn: fun(call: Call))`]],
+      [[calls `fn` with each call when it returns; nil means all of them. Options: `failed`, only those that failed;
+        `strings`, so many bytes of a text (64); `stack`; `size`, of the ring (`"16M"`)]],
       raises = "a name that is none" },
-    { [[`call.emitter(ring: Ring, calls: table, options?: table): fun(e: Event)`]],
-      [[a function for handlers at the return of all calls. It emits the calls of the set with their texts
-        (`strings`: so many bytes of each)]] },
-    { [[`call.failed(ret: integer): boolean`]], [[true for an error, in handlers too]] },
-    { [[`call.line(call: table, record: table): string`]], [[the line]] },
-    { [[`call.texts(call: table, record: table): string[], integer[]`, `call.result(ret: integer): string`]],
-      [[its arguments, as texts and as numbers; the result]] },
+    { [[`syscalls.failed(ret: integer): boolean`]], [[true for what a call returns as an error, in handlers too]] },
   },
 }

@@ -81,7 +81,7 @@ function tree.parts_of(key)
   local labels, stacks, kernels = {}, {}, {}
   for i = 1, count do
     local part = key[i]
-    local list = not stack.is(part) and labels or part:pid() == 0 and kernels or stacks
+    local list = not stack.is(part) and labels or stack.is_kernel(part) and kernels or stacks
     list[#list + 1] = part
   end
   for _, part in ipairs(kernels) do stacks[#stacks + 1] = part end

@@ -9,7 +9,6 @@
 --   s:text(style) as tostring, in another style: STYLES below
 --   s:folded()    "main;serve;zmalloc": the outermost first, functions without offsets, for flame graphs
 --   s:key()       equal for stacks that print equally: to merge those of several processes in a view
---   s:pid()       the process it was taken in
 --   s.id          the id, a uint64_t
 local ffi              = require "ffi"
 local bit              = require "bit"
@@ -189,12 +188,6 @@ function methods:incomplete()
   return missing(state, list and list[#list])
 end
 
-function methods:pid()
-  local state = state_of(self)
-  load(state)
-  return state.pid
-end
-
 function methods:depth()
   local state = state_of(self)
   return load(state) and #state.raw / 8 or 0
@@ -302,6 +295,13 @@ end
 
 -- True if V is a stack.
 function stack.is(v) return type(v) == "userdata" and getmetatable(v) == meta end
+
+-- True if S is of the kernel alone, e:kstack()'s: of no process.
+function stack.is_kernel(s)
+  local state = state_of(s)
+  load(state)
+  return state.pid == 0
+end
 
 -- What is at frame I of STATE, which RETURNS (its address is a return address) or stands there.
 local function functions_at(state, i, returns)

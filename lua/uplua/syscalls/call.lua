@@ -1,9 +1,5 @@
--- System calls as strace shows them: arguments by the kernel's names, texts as such, what failed by the error's name.
---
---   local call = require "uplua.call"
---   local calls, ring = call.set "read,*stat*", up.ring {}
---   up.sysreturn("*", call.emitter(ring, calls))
---   ring:each(function(record) print(call.line(calls[tonumber(record.nr)], record)) end)
+-- What uplua.syscalls and uplua.trace show of system calls: the set of calls that patterns mean, the handler that emits
+-- their records, and a record as texts: arguments by the kernel's names, what failed by the error's name.
 --
 -- A call is { name, arguments = { { name, show = a function of its value, text = true where it is one }, … } }, in the
 -- order of the registers. A text that a call reads is valid before the call; a text that it writes is valid when it
