@@ -1,5 +1,5 @@
--- System calls as lines (uplua.syscalls): what a record of one is shown as; calls by names and patterns; and the texts that
--- handlers take, exactly.
+-- System calls as lines (uplua.syscalls): what a record of one is shown as; calls by names and patterns; and the
+-- texts that handlers take, exactly.
 local tap    = require "tap"
 local target = require "target"
 local call   = require "uplua.syscalls.call"
