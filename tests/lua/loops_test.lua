@@ -238,5 +238,27 @@ if run.status == 1 then
 else
   tap.like(run.out, "254 57\n", "a choice of records")
 end
+
+-- What found no register before the rounds begin is still there when they do, where bpf_loop runs them.
+run = target.script([[
+  local up = require "uplua"
+  local n, inside = up.count(), up.hash { max = 1024 }
+  up.uprobe("./build/targets/calls:add3", function(e) inside[e.tid] = 1 end)
+  local function leave(e)
+    local depth = inside[e.tid]
+    if not depth then return false end
+    if depth > 1 then inside[e.tid] = depth - 1 return false end
+    inside[e.tid] = nil
+    return true
+  end
+  up.uretprobe("./build/targets/calls:add3", function(e)
+    if leave(e) and e.ret ~= -1 then
+      local class, bytes = 16, e.arg0
+      while class < bytes do class = class * 2 end
+      n[class]:inc()
+    end
+  end)
+]], "-- ./build/targets/calls 1")
+tap.like(run.out, "n:\n16  17\n32   6\n", "a register that a return handler needs in its rounds", run.err)
 target.done()
 tap.done_testing()

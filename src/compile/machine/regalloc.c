@@ -199,6 +199,7 @@ static size_t scan(struct program *program)
                 compile_fail(program->compiler, reg->definition->position,
                              "no register is left for this expression: split it");
             victim->spilled = program_slot(program, 8);
+            victim->spilled->pointer = program->clears_frame != NULL; /* out of reach of what clears the rest */
             spilled++;
             if (victim == reg)
                 continue;
