@@ -187,7 +187,8 @@ END
   ]]):format(s[1], s[2]:format(TOUCH), s.on or HOSTILE))
   local widest, count, said = 0, 0, run.out:gsub("\r", ""):gsub("\27%[[%d;]*%a", "")
   for line in said:gsub("101 orders, [^\n]*\n", ""):gsub("Times of functions are [^\n]*\n", ""):gmatch "[^\n]+" do
-    if not line:find ", ns$" then widest, count = math.max(widest, text.width(line)), count + 1 end
+    local titles = line:find " in %S+$" or line:find "%(pid %d+%)$" or line:find ", ns$"
+    if not titles then widest, count = math.max(widest, text.width(line)), count + 1 end
   end
   is(run.target, "0\n", s[1] .. " on a narrow terminal")
   ok(count > 1 and (WHOLE[s[1]] or widest <= 20),

@@ -52,9 +52,8 @@ local function total(kind, value)
   if kind == "count" or kind == "sum" then return { sum = value } end
   if kind == "min" or kind == "max" then return { [kind] = value } end
   local buckets = {}
-  for _, bucket in ipairs(value.buckets or {}) do
-    local low = value.scheme.lowest(bucket[1])
-    buckets[world.show_bucket(low > -math.huge and low)] = bucket[2]
+  for _, bucket in ipairs(value.buckets and value:buckets() or {}) do
+    buckets[world.show_bucket(bucket.low > -math.huge and bucket.low)] = bucket.count
   end
   return { count = value.count, sum = value.sum, min = value.min, max = value.max, buckets = buckets }
 end
