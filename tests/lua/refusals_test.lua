@@ -24,7 +24,7 @@ local patterns = {
   { [[if e.arg0 then m[1] = 1 end]], "always true: an integer is never nil or false; did you mean ~= 0%?" },
   { [[m[e:stack(5)] = 1]],
     "e:stack%(%) is whole and takes no depth; a tuple of parts does: { e:ustack%(8%), e:kstack%(8%) }" },
-  { [[m[e.foo] = 1]], "no field 'foo'; it has time, pid" },
+  { [[m[e.foo] = 1]], "no field 'foo'; it has time, pid.*, e%.args, e%.vars, e%.regs" },
   { [[m[e.foo] = 1]], require "ffi".arch == "x64" and "arg5, e.args" or "arg7, e.args" }, -- those that are in registers
   { [[m[e.ret] = 1]], "e.ret is known when the function returns: use uretprobe" },
   { [[m[e.args.size] = 1]], "uprobe .* has no argument .size.; it has a, b, c" },

@@ -94,6 +94,8 @@ const char *event_field_list(struct arena *arena, const struct provider *provide
         list = arena_format(
             arena, provider->numbered ? "%s, e.args, those of e.arg0 … that the probe has, e.nargs" : "%s, e.args",
             list);
+    if (provider->variables)
+        list = arena_format(arena, "%s, e.vars", list);
     if (provider_has_registers(provider))
         list = arena_format(arena, "%s, e.regs", list);
     return provider->registers ? arena_format(arena, "%s, e:stack(), e:ustack() and e:kstack()", list) : list;
