@@ -261,7 +261,11 @@ got = run [[
     os.execute "sleep 0.1"
     print(n:get(), m:get(), p.hits, q.hits, tostring(q):match "%w+$")
     p:attach() q:attach()
-    os.execute "sleep 0.1"
+    for _ = 1, 100 do
+      os.execute "sleep 0.1"
+      if p.hits > 3 then break end
+    end
+    p:detach()
     print(p.hits == n:get() and n:get() > 3, tostring(q):match "%w+$")
   end)
 ]]
