@@ -28,8 +28,8 @@ for module, names in pairs {
   ["probe.kernel_names"] = "flags signal_name task_state_name ip",
   ["probe.overhead"] = "probe_cost",
   ["probe.handle"] = "probes",
-  counter = "counter",
-  probe = "probe retprobe expression",
+  ["probe.counter"] = "counter",
+  ["probe.any"] = "probe retprobe expression",
   ["run.list"] = "list",
   ["run.guest"] = "bpf_object",
 

@@ -16,7 +16,7 @@ tracepoint:'sched:*', syscall:'open*', usdt:./app:shop:'*'.
   $ uplua funccount.lua 'libc:pthread_mutex_*' -- redis-server
 --]=]
 local up    = require "uplua"
-local probe = require "uplua.probe"
+local specs = require "uplua.specs"
 local view  = require "uplua.view"
 
 local options = up.args {
@@ -29,7 +29,7 @@ if #options == 0 then up.args.fail "which functions? Give specs, such as 'libc:s
 
 local calls = up.count()
 
-local several = probe.ambiguous(options)
+local several = specs.ambiguous(options)
 
 local function count(e) calls[e.func]:inc() end
 if several then function count(e) calls[{ e.func, e.probe }]:inc() end end
@@ -59,6 +59,6 @@ up.report(options.interval, function()
     if several then row.func, row.probe = key[1], key[options.by_process and 4 or 2] end
     rows[#rows + 1] = row
   end
-  if several then probe.name_apart(rows, options) end
+  if several then specs.name_apart(rows, options) end
   counts:print(rows)
 end)

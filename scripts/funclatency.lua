@@ -19,7 +19,7 @@ A spec is libc:malloc, 'libc:str*', syscall:openat, kprobe:vfs_read. Calls that 
   $ uplua funclatency.lua 'libc:f*sync' -- postgres
 --]=]
 local up    = require "uplua"
-local probe = require "uplua.probe"
+local specs = require "uplua.specs"
 local text  = require "uplua.text"
 local view  = require "uplua.view"
 
@@ -36,7 +36,7 @@ if options.by_caller and options.by_process then up.args.fail "--by-caller and -
 
 local took = up.hdr(2, { unit = "ns" })
 
-local several = probe.ambiguous(options)
+local several = specs.ambiguous(options)
 
 local function measure(e) took[e.func]:add(e.elapsed) end
 if options.by_caller then function measure(e) took[{ e.func, e:ustack(1) }]:add(e.elapsed) end end
@@ -79,7 +79,7 @@ up.report(options.interval, function()
     if several then row.func, row.probe = key[1], key[options.by_process and 4 or options.by_caller and 3 or 2] end
     rows[#rows + 1] = row
   end
-  if several then probe.name_apart(rows, options) end
+  if several then specs.name_apart(rows, options) end
   for _, row in ipairs(latencies:print(rows)) do
     if options.histogram then
       local where = row.caller and " from " .. row.caller or row.comm and " in " .. text.escape(row.comm) or ""

@@ -16,9 +16,9 @@ Where the CPU has too few counters for all events, each counts for a share of th
 
   $ uplua stat.lua libc:malloc libc:free syscall:'*' perf:page-faults -- redis-server
 --]=]
-local up       = require "uplua"
-local counting = require "uplua.counter"
-local text     = require "uplua.text"
+local up    = require "uplua"
+local specs = require "uplua.specs"
+local text  = require "uplua.text"
 
 local options = up.args {
   "stat.lua [options] SPEC ... [-- PID ... or COMMAND]",
@@ -34,26 +34,26 @@ local columns = {}
 
 -- SPEC's last PARTS parts, of C++ names with their classes.
 local function last_parts(spec, parts)
-  local event = counting.event(spec)
+  local event = specs.counted(spec)
   if event then return event end
   local plain, at = spec:gsub("::", "\1\1"), #spec + 1
   for _ = 1, parts do at = plain:sub(1, at - 1):match ".*():" or 0 end
   return spec:sub(at + 1)
 end
 
--- SPECS as short as tells each from the others and from any pattern: "malloc", "libc:*".
-local function titles_of(specs)
+-- The specs of LIST as short as tells each from the others and from any pattern: "malloc", "libc:*".
+local function titles_of(list)
   local parts, titles, again = {}, {}, true
   while again do
     local seen = {}
     again = false
-    for i, spec in ipairs(specs) do
+    for i, spec in ipairs(list) do
       titles[i] = last_parts(spec, parts[i] or 1)
       seen[titles[i]] = (seen[titles[i]] or spec) == spec and spec or false
     end
-    for i, spec in ipairs(specs) do
+    for i, spec in ipairs(list) do
       local ambiguous = not titles[i]:find "%a" or not seen[titles[i]]
-      if ambiguous and #titles[i] < #spec and not counting.event(spec) then
+      if ambiguous and #titles[i] < #spec and not specs.counted(spec) then
         parts[i], again = (parts[i] or 1) + 1, true
       end
     end
@@ -91,7 +91,7 @@ end
 
 for i, title in ipairs(titles_of(options)) do
   local spec = options[i]
-  local event = counting.event(spec)
+  local event = specs.counted(spec)
   if not event then up.probe(spec, function() hits[i]:inc() end) end
   columns[i] = event and counter_column(event) or hits_column(i)
   columns[i].title, columns[i].width = text.escape(title), math.max(#text.escape(title), 11)
@@ -105,7 +105,10 @@ local function print_line(head, field, rest)
 end
 
 -- Numbers as they were counted; those that are scaled with their share, as perf stat shows them.
-local function shown(n, share) return n and text.thousands(n) .. counting.share(share) or "not counted" end
+local function shown(n, share)
+  if not n then return "not counted" end
+  return text.thousands(n) .. (share < 1 and (" (%.1f %%)"):format(math.min(99.9, 100 * share)) or "")
+end
 
 local lines, since = 0, nil
 

@@ -17,7 +17,7 @@ local capture      = require "uplua.compile.capture"
 local claims       = require "uplua.probe.claims"
 local failure      = require "uplua.base.failure"
 local option_table = require "uplua.base.option_table"
-local probe        = require "uplua.probe"
+local probe        = require "uplua.probe.any"
 local providers    = require "uplua.probe.providers"
 local text         = require "uplua.base.text"
 

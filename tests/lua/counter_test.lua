@@ -1,6 +1,6 @@
 -- Counting without handlers: of a process that runs, of a command, its children, CPUs and cgroups; groups; what is
 -- scaled.
-local counter = require "uplua.counter"
+local counter = require "uplua.probe.counter"
 local tap = require "tap"
 local target = require "target"
 local ok, is, like = tap.ok, tap.is, tap.like

@@ -3,11 +3,6 @@
 local up      = require "uplua"
 local entries = require "uplua.api.entries"
 
--- Modules at the top of lua/uplua that are not public yet, and who requires them all the same.
-local NOT_YET = {
-  ["uplua.counter"] = "scripts/stat.lua", ["uplua.probe"] = "scripts/funccount.lua scripts/funclatency.lua",
-}
-
 -- Fields of public modules that are for uplua itself.
 local INTERNAL = { ["uplua.args"] = "args parse" }
 
@@ -125,7 +120,7 @@ local function check_modules(owners, modules)
   end
   for path in io.popen "ls lua/uplua/*.lua":lines() do
     local module = path:gsub("^lua/", ""):gsub("%.lua$", ""):gsub("/", ".")
-    if not modules[module] and not NOT_YET[module] then
+    if not modules[module] then
       complain("%s: what stands at the top of lua/uplua is public: declare it, or move it into a folder", path)
     end
   end
@@ -152,7 +147,7 @@ local function check_uses(owners, modules)
   for file in io.popen "ls scripts/*.lua examples/*.lua doc/*.md doc/scripts/*.md README.md":lines() do
     each_code(file, function(line, number)
       for module in line:gmatch 'require%s*%(?%s*"(uplua[%w_.]*)"' do
-        if not modules[module] and not (NOT_YET[module] or ""):find(file, 1, true) then
+        if not modules[module] then
           complain("%s:%d: %s is not public: doc/api.md has what is", file, number, module)
         end
       end

@@ -1,6 +1,7 @@
 -- The chapter "Probes" of the API.
 return {
   title = "Probes",
+  modules = { specs = "uplua.specs" },
   types = {
     { "Handler", "fun(e: Event): any", "a Lua function, which is compiled" },
     { "Specs", "string|string[]", "one spec, or a list of specs" },
@@ -289,4 +290,17 @@ instructions. `ns` is the median of the last measurement; uplua measures at the 
 `high` are the smallest 10th and the largest 90th percentile. `up.probe_cost` returns nil and the reason if no handler
 uses `e.elapsed` of a function.
 ]==],
+
+  {
+    head = { "about a user's specs: `uplua.specs`", "" },
+    { [[`specs.ambiguous(list: string[]): boolean`]],
+      [[true if the specs are of several kinds or binaries, so that functions of one name, `e.func`, may be several:
+        `e.probe` tells them apart]] },
+    { [[`specs.name_apart(rows: table[], list: string[])`]],
+      [[of rows `{ func = e.func, probe = e.probe, … }` that share a `func` and are of different probes, `func` becomes
+        `write (syscall:write)`; the specs are those of `up.probe`]] },
+    { [[`specs.counted(spec: string): string?`]],
+      [[the event that `up.counter` counts: `page-faults` of `perf:page-faults`]],
+      gives_nil = "it is another probe's spec, or says how often it samples" },
+  },
 }

@@ -100,7 +100,7 @@ local function print_unread()
     local shown = texts[value] or tostring(value)
     print(names[value] .. ":" .. (shown:find("\n") and "\n" or " ") .. shown)
   end
-  for _, named in ipairs(loaded "counter" and require "uplua.counter".unread(_G) or {}) do
+  for _, named in ipairs(loaded "probe.counter" and require "uplua.probe.counter".unread(_G) or {}) do
     print(named[1] .. ":\n" .. tostring(named[2]))
   end
 end
@@ -118,7 +118,7 @@ end
 
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
-  local setup, counter = used_setup(), loaded "counter"
+  local setup, counter = used_setup(), loaded "probe.counter"
   local ring, output = loaded "objects.ring", loaded "objects.output"
   loop.run_stops()
   if counter then life.try(counter.finish) end
@@ -174,7 +174,8 @@ end
 function life.begin(options, chunk, ...)
   if not life.try(life.open_target, options) then return false, 1 end
   loop.hook { interrupted = on_signal, has_probes = function()
-    return loaded "probe.declare" and loaded "probe.declare".used() or (loaded "counter" and loaded "counter".counts())
+    local declare, counter = loaded "probe.declare", loaded "probe.counter"
+    return declare and declare.used() or counter and counter.counts()
   end }
   if not life.try(chunk, ...) then return false, failed() end
   if options.emit or options.explain then

@@ -85,7 +85,7 @@ function probe.in_order(specs)
 end
 
 local function declare_all(what, spec, returns, given, handler)
-  local declare = require "uplua.probe.declare" -- here: a run that loads it is one with probes
+  local declare = require "uplua.probe.declare"
   local specs = declare.specs(spec, what .. ": the first argument is a kind of probe and its place: " ..
                               "\"uprobe:libc:malloc\", \"syscall:open*\"; or a list of such", 3)
   given, handler = option_table.split(given, handler)
@@ -109,46 +109,6 @@ function probe.probe(spec, given, handler) return (declare_all("probe", spec, fa
 -- function returns where that is known, e.elapsed and the entry's arguments. Tracepoints and USDT probes have none,
 -- which is raised.
 function probe.retprobe(spec, given, handler) return (declare_all("retprobe", spec, true, given, handler)) end
-
--- Where the functions of SPEC are: its kind, and its binary if it has one.
-local function origin_of(spec)
-  local provider, rest = providers.of_spec(spec)
-  return provider.of_binary and ("%s:%s"):format(provider.name, rest:match "^[^:@]*") or provider.name
-end
-
--- ambiguous(specs): true if functions of one name, e.func, may be several, since SPECS are of several kinds or
--- binaries: e.probe tells them apart.
-function probe.ambiguous(specs)
-  for _, spec in ipairs(specs) do
-    if origin_of(spec) ~= origin_of(specs[1]) then return true end
-  end
-  return false
-end
-
--- What of SPECS has declared the probe whose e.probe is TEXT: of a pattern of system calls or tracepoints each by
--- itself, "syscall:openat".
-local function spec_of(text_of_probe, specs)
-  local names = {}
-  for _, spec in ipairs(specs) do
-    local provider, rest = providers.of_spec(spec)
-    if rest == text_of_probe then return spec end
-    if rest:find "[*?[]" and not provider.of_binary then names[#names + 1] = provider.name end
-  end
-  return #names == 1 and ("%s:%s"):format(names[1], text_of_probe) or text_of_probe
-end
-
--- name_apart(rows, specs): where several of ROWS, { func = e.func, probe = e.probe, … }, have the same func and are of
--- different probes, func becomes "write (syscall:write)", by SPECS, which up.probe was given.
-function probe.name_apart(rows, specs)
-  local probes = {} -- of each name; false: several
-  for _, row in ipairs(rows) do
-    local known = probes[row.func]
-    probes[row.func] = (known == nil or known == row.probe) and row.probe
-  end
-  for _, row in ipairs(rows) do
-    if probes[row.func] == false then row.func = ("%s (%s)"):format(row.func, spec_of(row.probe, specs)) end
-  end
-end
 
 -- The code around an expression. It puts a wrong value's error into the expression, and not into the script that uses
 -- it. A line of its own: what closes the expression here cannot be closed by it.
