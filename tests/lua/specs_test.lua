@@ -27,7 +27,8 @@ like(run("funccount.lua perf:page-faults").out, "\npage%-faults +%d+\n", "perf: 
 like(run("stat.lua -i 60 perf:page-faults:1").out, "\nSum +[1-9]%d*\n", "with a period, which is sampled")
 like(run("trace.lua perf:page-faults").out, "  page%-faults%(ip=0x%x+, addr=0x%x+%)\n", "as lines")
 local busy = "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'"
-like(run("stackcount.lua perf:cpu-clock@" .. target.hertz(499), busy).out, "\n[%d,]+ hits in ", "perf: so many a second")
+like(run("stackcount.lua perf:cpu-clock@" .. target.hertz(499), busy).out, "\n[%d,]+ hits in ",
+     "perf: so many a second")
 like(run("argdist.lua profile:" .. target.hertz(499), busy).out, "\nprofile:%d+ +[%d,]+\n", "profile, by e.func")
 like(run("trace.lua interval:10ms", busy).out, " 0  interval:10ms%(%)\n", "interval, of no thread")
 like(target.uplua(([[-e 'n = count() probe("watch:%s:counter:w", { "rw" }, function(e) n:inc() end)' -- %s]])
