@@ -112,7 +112,8 @@ like(run.out, "three +23\n", "has its own names, though its addresses are the sa
 run = target.uplua [[-e 'n = count()
   tracepoint("timer:hrtimer_start", function(e) n[up.sym(e.args["function"])]:inc() end)' -- sleep 0.02]]
 -- Programs of others on this CPU may keep the kernel from running this one, which is told.
-local told = run.err:gsub("uplua: not everything was seen:\n  %d+ × tracepoint [^\n]*that the kernel passed over[^\n]*\n", "")
+local told = run.err:gsub("uplua: not everything was seen:\n  %d+ × tracepoint [^\n]*that the kernel passed over" ..
+                          "[^\n]*\n", "")
 is(run.status .. told, "0", "up.sym where no process's addresses are looked up")
 like(run.out, "hrtimer_wakeup +%d+\n", "functions of the kernel")
 
