@@ -21,7 +21,7 @@ local own = run.part(function()
   }
 end)
 
--- How long calls are waited for that began under a handler that is replaced or detached, and how often is asked: text.
+-- Seconds that calls are waited for which began under a handler that is replaced or detached, and how often is asked.
 local PATIENCE, STEP = 1, "10ms"
 
 local methods = {}
