@@ -23,7 +23,7 @@ static int loop_new(lua_State *L)
     int *events = core_new_object(L, sizeof *events, LOOP);
     struct error err;
     *events = events_open(&err);
-    return *events < 0 || events_add(*events, interrupt_fd(), &err) < 0 ? core_raise(L, &err) : 1;
+    return *events < 0 || events_add(*events, interrupt_fd(), false, &err) < 0 ? core_raise(L, &err) : 1;
 }
 
 static int loop_gc(lua_State *L)
@@ -35,11 +35,12 @@ static int loop_gc(lua_State *L)
     return 0;
 }
 
-/* loop:add(fd): waits for it too */
+/* loop:add(fd, [edge]): waits for it too; EDGE: edge-triggered (sys/events.h) */
 static int loop_add(lua_State *L)
 {
     struct error err;
-    return events_add(check_loop(L), (int)luaL_checkinteger(L, 2), &err) < 0 ? core_raise(L, &err) : 0;
+    int events = check_loop(L), fd = (int)luaL_checkinteger(L, 2);
+    return events_add(events, fd, lua_toboolean(L, 3), &err) < 0 ? core_raise(L, &err) : 0;
 }
 
 /* loop:remove(fd) */
@@ -54,14 +55,14 @@ static int loop_wait(lua_State *L)
 {
     int events = check_loop(L);
     luaL_checktype(L, 2, LUA_TTABLE);
-    int milliseconds = -1;
+    int64_t ns = -1;
     if (!lua_isnoneornil(L, 3)) {
-        lua_Number wanted = luaL_checknumber(L, 3) * 1000;
+        lua_Number wanted = luaL_checknumber(L, 3) * 1e9;
         /* Rounded up: a timer must be due when the wait is over. */
-        milliseconds = wanted <= 0 ? 0 : wanted > 1e9 ? 1000000000 : (int)wanted + 1;
+        ns = wanted <= 0 ? 0 : wanted > 1e15 ? 1000000000000000 : (int64_t)wanted + 1;
     }
     int ready[READY_MAX];
-    int count = events_wait(events, milliseconds, ready, READY_MAX);
+    int count = events_wait(events, ns, ready, READY_MAX);
     if (count < 0)
         return luaL_error(L, "cannot wait for events: error %d", -count);
     for (int i = 0; i < count; i++) {

@@ -62,7 +62,13 @@ const uint8_t *ring_data(const struct ring *ring)
     return ring->positions + ring->page;
 }
 
-size_t ring_batch(struct ring *ring, uint64_t *begin, uint64_t *end)
+uint64_t ring_filled(const struct ring *ring)
+{
+    return __atomic_load_n((const uint64_t *)ring->positions, __ATOMIC_ACQUIRE) -
+           __atomic_load_n(ring->consumer, __ATOMIC_RELAXED);
+}
+
+size_t ring_batch(struct ring *ring, uint64_t most, uint64_t *begin, uint64_t *end)
 {
     const uint64_t mask = ring->size - 1;
     /* Only this side writes the consumer's position; the producer's orders the headers before it. */
@@ -70,7 +76,7 @@ size_t ring_batch(struct ring *ring, uint64_t *begin, uint64_t *end)
     const uint64_t limit = __atomic_load_n((const uint64_t *)ring->positions, __ATOMIC_ACQUIRE);
     size_t count = 0;
     *begin = position;
-    while (position < limit) {
+    while (position < limit && position - *begin < most) {
         const uint32_t *header = (const uint32_t *)(ring_data(ring) + (position & mask));
         uint32_t length = __atomic_load_n(header, __ATOMIC_ACQUIRE);
         if (length & BPF_RINGBUF_BUSY_BIT)
@@ -87,7 +93,8 @@ void ring_release(struct ring *ring, uint64_t end)
 {
     /*
      * The kernel wakes the reader when it commits the record at the consumer's position. A full barrier between this
-     * store and the next look at the headers, as the kernel has between its two: else both could miss each other.
+     * store and the next look at the producer's position and the headers, as the kernel has between its two: else both
+     * could miss each other.
      */
     __atomic_store_n(ring->consumer, end, __ATOMIC_SEQ_CST);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

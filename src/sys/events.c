@@ -14,9 +14,9 @@ int events_open(struct error *err)
     return fd < 0 ? error_set(err, -errno, "cannot make an epoll instance: %s", error_reason(errno)) : fd;
 }
 
-int events_add(int events, int fd, struct error *err)
+int events_add(int events, int fd, bool edge, struct error *err)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.fd = fd};
+    struct epoll_event event = {.events = edge ? EPOLLIN | EPOLLET : EPOLLIN, .data.fd = fd};
     if (epoll_ctl(events, EPOLL_CTL_ADD, fd, &event) == 0)
         return 0;
     if (errno == EPERM)
@@ -29,10 +29,11 @@ void events_remove(int events, int fd)
     epoll_ctl(events, EPOLL_CTL_DEL, fd, NULL);
 }
 
-int events_wait(int events, int milliseconds, int *ready, size_t max)
+int events_wait(int events, int64_t ns, int *ready, size_t max)
 {
     struct epoll_event batch[BATCH];
-    int count = epoll_wait(events, batch, max < BATCH ? (int)max : BATCH, milliseconds);
+    const struct timespec timeout = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    int count = epoll_pwait2(events, batch, max < BATCH ? (int)max : BATCH, ns < 0 ? NULL : &timeout, NULL);
     if (count < 0)
         return errno == EINTR ? 0 : -errno;
     for (int i = 0; i < count; i++)

@@ -75,7 +75,7 @@ static size_t walk(struct ring *ring, uint64_t *last, size_t *records)
 {
     uint64_t begin, end;
     size_t good = 0;
-    *records = ring_batch(ring, &begin, &end);
+    *records = ring_batch(ring, RING_SIZE, &begin, &end);
     for (uint64_t at = begin; at < end;) {
         const uint8_t *record = ring_data(ring) + (at & (RING_SIZE - 1));
         uint32_t length;
@@ -103,7 +103,7 @@ static void test_ring(void)
     if (!ok(ring != NULL, "a ring opens"))
         return;
     uint64_t begin = 1, end = 2, sent = 0, last = 0;
-    is_int((int64_t)ring_batch(ring, &begin, &end), 0, "a new ring is empty");
+    is_int((int64_t)ring_batch(ring, RING_SIZE, &begin, &end), 0, "a new ring is empty");
     ok(begin == end, "and its batch has no bytes");
 
     size_t good = 0, records = 0, all = 0;

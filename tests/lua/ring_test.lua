@@ -8,7 +8,7 @@ local copy = require("uplua.objects.record").copy
 local ok, is, like = tap.ok, tap.is, tap.like
 local i64 = kernel.scalar "i64"
 
-local r = ring.ring { size = "4K" }
+local r = ring.ring { size = "4K", delay = 0 }
 is(r.options.size, 4096, "a size may be written 4K")
 is(ring.ring({ size = 5000 }).options.size, 8192, "a size is rounded up to a power of two")
 is(r:poll(0, print), 0, "an unbound ring is empty")
@@ -45,7 +45,7 @@ for portion = 1, 101 do
     end
     if i % 7 == 0 then discard() end
   end
-  watched[fd]()
+  while watched[fd]() do end
 end
 is(sent, 4141, "4,141 records were emitted")
 is(seen, sent, "and all were seen, once")

@@ -136,10 +136,20 @@ function loop.exit(status)
   loop.stop("exit")
 end
 
--- watch(fd, fn): calls fn(fd) while FD is readable.
-function loop.watch(fd, fn)
+-- at(when, fn): calls fn once, at this time (by now(), in seconds). Returns the timer, whose field `at` may be changed.
+function loop.at(when, fn)
+  local timers, timer = own().timers, { at = when, fn = fn }
+  timers[#timers + 1] = timer
+  return timer
+end
+
+-- The time in seconds, for at.
+loop.now = core.now
+
+-- watch(fd, fn, [edge]): calls fn(fd) while FD is readable; EDGE: at each wake-up by the kernel (sys/events.h).
+function loop.watch(fd, fn, edge)
   local mine = own()
-  if not mine.watchers[fd] then mine.events:add(fd) end
+  if not mine.watchers[fd] then mine.events:add(fd, edge) end
   mine.watchers[fd] = fn
 end
 

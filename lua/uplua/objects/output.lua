@@ -4,6 +4,7 @@
 local ffi      = require "ffi"
 local contract = require "uplua.contract"
 local object   = require "uplua.objects.object"
+local pace     = require "uplua.objects.pace"
 local record   = require "uplua.objects.record"
 local run      = require "uplua.base.run"
 
@@ -63,7 +64,7 @@ end
 function output.declare()
   local mine = own()
   if mine.ring then return end
-  local state = { at = 0, start = 0, begin = 0ULL, unknown = 0, fn = print_record, after = end_run }
+  local state = pace.state(pace.DELAY, { fn = print_record, after = end_run })
   mine.ring = object.new("output", { size = SIZE }, { __index = methods }, state)
 end
 

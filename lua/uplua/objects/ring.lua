@@ -1,5 +1,6 @@
 -- ring: records that handlers emit, in order, and that the script walks where they lie.
 --   local r = up.ring { size = "4M" }             handlers: r:emit { pid = e.pid, ns = e.elapsed }
+--   up.ring { delay = "10ms" }                    is read at most each 10 ms; each 2 ms by default
 --   r:each(function(ev) print(ev.pid) end)        called for each record while the script runs
 --   r:poll("1s", fn)                              waits and calls fn for what has come: for scripts with a loop of
 --                                                 their own
@@ -7,16 +8,15 @@
 -- keeps it. A field that this record's emit did not name is nil.
 local ffi = require "ffi"
 local contract = require "uplua.contract"
+local core = require "uplua.core".loop
 local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
 local object = require "uplua.objects.object"
 local option_table = require "uplua.base.option_table"
+local pace = require "uplua.objects.pace"
 local text = require "uplua.base.text"
 
-ffi.cdef "int poll(struct uplua_pollfd *fds, unsigned long count, int timeout);"
-
 local C = ffi.C
-local POLLIN = contract.POLLIN
 local state_of = object.state
 local methods = {}
 
@@ -62,10 +62,12 @@ local function release(s)
   end
 end
 
--- Walks what is complete now. Returns the number of records that FN has seen, and false where there was none at all.
-local function batch(s, fn)
+-- Walks what is complete now, MOST bytes of it. Returns the number of records that FN has seen, and false where there
+-- was none at all.
+local function batch(s, fn, most)
+  s.last = core.now()
   release(s) -- of a callback that raised an error
-  local count = C.ring_batch(s.ring, begin, finish)
+  local count = C.ring_batch(s.ring, most, begin, finish)
   if count == 0 then return 0, false end
   local length = tonumber(finish[0] - begin[0])
   s.begin = begin[0]
@@ -84,13 +86,15 @@ end
 local function watch(s)
   if s.ring and s.fn and not s.watched then
     s.watched = true
-    -- One batch per turn of the loop: a busy ring must not keep timers and signals waiting. What is left keeps it
-    -- ready.
-    require("uplua.base.loop").watch(s.fd, function()
+    -- One part of the ring per turn of the loop: a busy ring must not keep timers and signals waiting, and what is done
+    -- with makes room. What is left is read in the next.
+    pace.watch(s, function()
+      if not s.watched then return false end
       s.watched = false -- the loop watches no longer if the callback raises an error; another each() may begin anew
-      batch(s, s.fn)
+      local _, any = batch(s, s.fn, s.size / contract.RING_PARTS)
       s.watched = true
       if s.after then s.after() end
+      return any
     end)
   end
 end
@@ -103,7 +107,8 @@ function methods:each(fn)
   watch(s)
 end
 
--- Waits up to TIMEOUT ("100ms", or ns) for a record and calls FN with each that has come. Returns their number.
+-- Waits up to TIMEOUT ("100ms", or ns) for a record, and for more until the ring is to be read; calls FN with each that
+-- has come. Returns their number.
 function methods:poll(timeout, fn)
   local ns, message = text.wait(timeout)
   if not ns then error("poll: " .. message, 2) end
@@ -111,12 +116,8 @@ function methods:poll(timeout, fn)
   fn = fn or s.fn
   check_function("poll", fn, 2)
   if not s.ring then return 0 end
-  local seen, any = batch(s, fn)
-  if not any then
-    local ready = ffi.new("struct uplua_pollfd", s.fd, POLLIN, 0)
-    if C.poll(ready, 1, math.min(math.ceil(ns / 1e6), 2 ^ 31 - 1)) > 0 then seen = batch(s, fn) end
-  end
-  return seen
+  if ns > 0 then pace.wait(s, core.now() + ns / 1e9) end
+  return (batch(s, fn, s.size))
 end
 
 -- Walks all that is left, except for a callback that has failed: it would fail again.
@@ -124,7 +125,7 @@ function methods:drain()
   local s = state_of(self)
   if not s.watched then return end
   repeat
-    local _, any = batch(s, s.fn)
+    local _, any = batch(s, s.fn, s.size)
   until not any
   if s.after then s.after() end
 end
@@ -183,13 +184,12 @@ return {
 
   -- The object for a ring of SIZE bytes, called NAME, that a BPF object brings along.
   guest = function(name, size)
-    local state = { at = 0, start = 0, begin = 0ULL, unknown = 0, plain = true }
-    return object.guest("ring", name, { size = size }, metatable, state)
+    return object.guest("ring", name, { size = size }, metatable, pace.state(0, { plain = true }))
   end,
 
   ring = function(options)
-    options = option_table.read("ring", options, { size = ring_size }, 2)
+    options = option_table.read("ring", options, { size = ring_size, delay = text.wait }, 2)
     options.size = options.size or 2 ^ 22
-    return object.new("ring", options, metatable, { at = 0, start = 0, begin = 0ULL, unknown = 0 })
+    return object.new("ring", options, metatable, pace.state(options.delay or pace.DELAY, {}))
   end,
 }

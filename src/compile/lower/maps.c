@@ -364,6 +364,27 @@ static unsigned ring_full(struct lower *lower, const struct shared *object)
                                             name_of(object), (unsigned long long)object->max));
 }
 
+/*
+ * The flags with which a record of SIZE bytes goes into RING. The kernel itself wakes the reader for a record that it
+ * has caught up with. One that then waits before it reads is woken in that time by the first record of each part.
+ */
+static struct operand wake_flags(struct lower *lower, const struct shared *ring, uint32_t size)
+{
+    struct program *program = lower->program;
+    int64_t part = (int64_t)ring->max / RING_PARTS, length = (size + BPF_RINGBUF_HDR_SZ + 7) & ~7u;
+    if (!ring->paced)
+        return operand_immediate(0);
+    if (length >= part)
+        return operand_immediate(BPF_RB_FORCE_WAKEUP);
+    struct operand position = machine_call(program, BPF_FUNC_ringbuf_query,
+                                           OPERANDS(operand_map(ring->map_name), operand_immediate(BPF_RB_PROD_POS)));
+    struct operand into = machine_alu(program, BPF_AND, position, operand_immediate(part - 1));
+    /* 1 where INTO is less than LENGTH: a branch would double the paths that the verifier walks */
+    struct operand first = machine_alu(program, BPF_RSH, machine_alu(program, BPF_SUB, into, operand_immediate(length)),
+                                       operand_immediate(63));
+    return machine_alu(program, BPF_MUL, first, operand_immediate(BPF_RB_FORCE_WAKEUP));
+}
+
 static void emit(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
@@ -380,9 +401,10 @@ static void emit(struct lower *lower, struct value *value)
         memory_copy(lower, operand_slot(slot, 0), 8, record->value, 0, size);
     }
     machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(value->number));
-    struct operand result = machine_call(program, BPF_FUNC_ringbuf_output,
-                                         OPERANDS(operand_map(object->map_name), operand_slot(slot, 0),
-                                                  operand_immediate(size + 8), operand_immediate(0)));
+    struct operand flags = wake_flags(lower, object, size + 8);
+    struct operand result = machine_call(
+        program, BPF_FUNC_ringbuf_output,
+        OPERANDS(operand_map(object->map_name), operand_slot(slot, 0), operand_immediate(size + 8), flags));
     struct machine_block *done = machine_block(program);
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), done,
                    lower_loss(lower, ring_full(lower, object), done, 0));

@@ -30,7 +30,10 @@ int handler(void *ctx)
         .d = (__s32)ARGUMENT3(ctx),
     };
     bpf_get_current_comm(event.comm, sizeof event.comm);
-    if (bpf_ringbuf_output(&calls, &event, sizeof event, 0))
+    /* the reader is woken by the first record of each eighth */
+    __u64 into = bpf_ringbuf_query(&calls, BPF_RB_PROD_POS) & ((1 << 20) / 8 - 1);
+    __u64 flags = into < sizeof event + BPF_RINGBUF_HDR_SZ ? BPF_RB_FORCE_WAKEUP : 0;
+    if (bpf_ringbuf_output(&calls, &event, sizeof event, flags))
         LOSE(0);
     return 0;
 }
