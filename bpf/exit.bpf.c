@@ -5,7 +5,7 @@
 
 /*
  * The first of all handlers makes *WORD, which is 0, its STATUS (not 0), and wakes up who reads RING: a record that is
- * given up again does, and is no event. Where the ring is full, its reader is awake.
+ * given up again does, and is no event. Where the reader has not caught up with the ring, it comes soon.
  */
 __hidden long uplua_exit(void *word, void *ring, long status)
 {

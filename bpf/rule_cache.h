@@ -43,6 +43,8 @@
 #define RULE_UNMAPPED (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 0, 0, 0))
 /* The same, and the kernel has nothing there that can be executed. */
 #define RULE_NO_CODE (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 8, 0, 0))
+/* Nothing is mapped any more: the process is exiting. */
+#define RULE_GONE (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 16, 0, 0))
 /* Where a function begins, before its first instruction. */
 #define RULE_CALLED                                                                                                    \
     (RULE_ODD | RULE(RULE_REGISTER, DWARF_STACK_POINTER, 8 * RETURN_ADDRESS_ON_STACK, 0, -8 * RETURN_ADDRESS_ON_STACK))
@@ -55,17 +57,25 @@ static __always_inline __u64 mix(__u64 hash, __u64 word)
 }
 
 enum {
-    RULES = 4096, /* kept: 64 KiB */
+    RULES = 4096, /* kept: 128 KiB */
     KNOWN = 1024,
 };
 
+/* What is known of code. */
+struct code {
+    __u64 rule; /* how its frames are unwound */
+    /* what makes an address there a frame of STACK_IN_FILE, by addition; 0: it is in no file that is known */
+    __u64 to_file;
+};
+
 /*
- * The rules found last. CHECK is the key, a hash of address and process, combined with the rule: an entry that
+ * What was found last. CHECK is the key, a hash of address and process, combined with the rest: an entry that
  * another CPU is just writing is thereby none, and needs no lock.
  */
 struct rule_cache {
     struct {
-        __u64 rule, check;
+        struct code code;
+        __u64 check, unused; /* two entries, which are looked at together, have a line of the CPU's cache */
     } entries[RULES];
     __u64 known[KNOWN]; /* ids of stacks that are in the store, which nothing leaves */
 };
@@ -96,15 +106,18 @@ static __always_inline int is_plain(__u64 rule)
            HAS_PLAIN_LINK(rule) && offset + link >= 0 && frame <= 0 && offset + frame >= 0;
 }
 
-/* Keeps RULE of such code, unless TAG is 0: the mappings are unknown, and it may soon be another. */
-static __always_inline void keep_rule(struct rule_cache *cache, __u64 tag, __u64 link, __u64 rule)
+/*
+ * Keeps CODE of such code, unless TAG is 0: the mappings are unknown, and it may soon be another. Its rule is plain
+ * only where it is in a file, so that the walk need not look at that.
+ */
+static __always_inline void keep_code(struct rule_cache *cache, __u64 tag, __u64 link, struct code code)
 {
     __u64 key = rule_key(tag, link), at = rule_index(tag, link);
     if (tag) {
-        cache->entries[at + 1].rule = cache->entries[at].rule;
+        cache->entries[at + 1].code = cache->entries[at].code;
         cache->entries[at + 1].check = cache->entries[at].check;
-        cache->entries[at].rule = rule;
-        cache->entries[at].check = key ^ rule;
+        cache->entries[at].code = code;
+        cache->entries[at].check = key ^ code.rule ^ code.to_file;
     }
 }
 
@@ -126,12 +139,13 @@ long uplua_unwind_program(void);
  */
 long uplua_unwind_generation(long program);
 
+struct scratch;
 /*
- * The rule for the current process's code before the return address LINK: one of unwind.h's except RULE_PLT, or one
- * of those above, marked with RULE_ODD unless it is plain. Keeps it in CACHE for the mappings TAG; 0: they are
- * unknown, and it may soon be another.
+ * Finds the current process's code before the return address LINK: puts it into SCRATCH, and into CACHE unless it may
+ * soon be another. Its rule is one of unwind.h's except RULE_PLT, or one of those above, marked with RULE_ODD unless it
+ * is plain. 1, or 0 where the parameters are NULL.
  */
-long uplua_unwind_rule(struct rule_cache *cache, long tag, long link);
+long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long link);
 
 /* 1 if the kernel has ADDRESS of the current process in a vma whose contents can be executed, or cannot be asked;
  * else 0. */

@@ -1,7 +1,7 @@
 /*
  * User stacks: walked by unwind tables, where those are missing by frame pointers, kept once each in `uplua_stacks`,
- * and named by a 64-bit hash of their process and frames. A handler gets the id; the script side reads the frames when
- * it prints.
+ * and named by a 64-bit hash of their frames. Those are places in files wherever the code is in one, so that equal code
+ * is one stack in all processes. A handler gets the id; the script side reads the frames when it prints.
  *
  * Speed: the stack's memory is read in one piece, up to where the last walk ended (window_size), where reading every
  * frame by itself costs 60 ns a frame. The rules of code addresses are kept in a cache, and so are the ids of stacks
@@ -129,28 +129,35 @@ static __always_inline void end_climb(struct scratch *scratch, struct climber at
     scratch->hash = at.hash;
 }
 
-/* The cache's rule for the return address LINK, 0 where it has none. */
-static __always_inline __u64 cached_rule(const struct rule_cache *cache, __u64 tag, __u64 link)
+/* What the cache has for the return address LINK; rule 0: nothing. */
+static __always_inline struct code cached_code(const struct rule_cache *cache, __u64 tag, __u64 link)
 {
-    __u64 key = rule_key(tag, link), i = rule_index(tag, link), rule = cache->entries[i].rule;
-    if (cache->entries[i].check == (key ^ rule))
-        return rule;
-    rule = cache->entries[i + 1].rule;
-    return cache->entries[i + 1].check == (key ^ rule) ? rule : 0;
+    __u64 key = rule_key(tag, link), i = rule_index(tag, link);
+    struct code code = cache->entries[i].code;
+    if (cache->entries[i].check == (key ^ code.rule ^ code.to_file))
+        return code;
+    code = cache->entries[i + 1].code;
+    if (cache->entries[i + 1].check != (key ^ code.rule ^ code.to_file))
+        code.rule = 0;
+    return code;
 }
 
-/* The hash of frames, of which IP is the last; the id is a better mix of it. */
-static __always_inline __u64 hash_frame(__u64 hash, __u64 ip)
+/* The same, looked for where the cache has nothing. */
+static __always_inline struct code code_of(struct scratch *scratch, struct rule_cache *cache, __u64 link)
 {
-    return (hash ^ ip) * 0xff51afd7ed558ccdull;
+    struct code code = cached_code(cache, scratch->tag, link);
+    if (code.rule)
+        return code;
+    uplua_unwind_code(cache, scratch, link);
+    return scratch->code;
 }
 
-static __always_inline void keep_frame(struct scratch *scratch, struct climber *at)
+static __always_inline void keep_frame(struct scratch *scratch, struct climber *at, __u64 frame)
 {
     OPAQUE(at->count);
-    scratch->stack.frames[at->count & STACK_FRAMES] = at->ip; /* the mask is for the verifier */
+    scratch->stack.frames[at->count & STACK_FRAMES] = frame; /* the mask is for the verifier */
     at->count++;
-    at->hash = hash_frame(at->hash, at->ip);
+    at->hash = mix(at->hash, frame);
 }
 
 /* The return address that RULE finds below the CFA, which lies at AT in the window. */
@@ -169,7 +176,8 @@ static __always_inline void keep_frame(struct scratch *scratch, struct climber *
  */
 static __always_inline int take_plain_frame(struct scratch *scratch, const struct rule_cache *cache, struct climber *at)
 {
-    __u64 rule = cached_rule(cache, scratch->tag, at->ip), cfa;
+    struct code code = cached_code(cache, scratch->tag, at->ip);
+    __u64 rule = code.rule, cfa;
     if ((__s64)rule > 0) {
         cfa = at->sp + (rule >> 40);
     } else if (IS_BY_FRAME_POINTER(rule)) {
@@ -185,7 +193,7 @@ static __always_inline int take_plain_frame(struct scratch *scratch, const struc
     OPAQUE(cfa);
     if (cfa > WINDOW)
         return 0;
-    keep_frame(scratch, at);
+    keep_frame(scratch, at, at->ip + code.to_file);
     if (RULE_FRAME(rule))
         at->fp = WINDOW_WORD(scratch, cfa + RULE_FRAME(rule));
     at->ip = SAVED_LINK(scratch, cfa, rule);
@@ -204,19 +212,22 @@ static __always_inline int take_frame(struct scratch *scratch, struct rule_cache
         scratch->end = at->count == STACK_FRAMES ? STACK_CUT : STACK_WHOLE;
         return 0;
     }
-    __u64 tag = scratch->tag, link = at->ip + 1 - scratch->back, rule = cached_rule(cache, tag, link);
-    if (!rule)
-        rule = uplua_unwind_rule(cache, tag, link);
+    __u64 link = at->ip + 1 - scratch->back;
+    struct code code = code_of(scratch, cache, link);
+    __u64 rule = code.rule;
 #if !RETURN_ADDRESS_ON_STACK
-    if (rule == RULE_BY_FRAME_POINTER && !uplua_unwind_is_trampoline(link))
+    if (rule == RULE_BY_FRAME_POINTER && !uplua_unwind_is_trampoline(link)) {
+        scratch->code.to_file = code.to_file;
         rule = uplua_stack_by_code(scratch, cache, link);
+    }
 #endif
-    __u64 before = at->hash, ip = at->ip;
+    __u64 before = at->hash, frame = at->ip + code.to_file;
     if (!scratch->back && at->count)
-        at->ip |= STACK_INTERRUPTED;
-    keep_frame(scratch, at);
-    at->ip = ip;
+        frame |= STACK_INTERRUPTED;
+    keep_frame(scratch, at, frame);
     scratch->count = at->count;
+    if (!code.to_file && !scratch->raw)
+        scratch->raw = at->count;
     long more = uplua_stack_climb(scratch, rule);
     __u64 count = at->count, hash = at->hash;
     *at = begin_climb(scratch);
@@ -225,10 +236,25 @@ static __always_inline int take_frame(struct scratch *scratch, struct rule_cache
     return more > 0;
 }
 
-/* A slot for a walk that is about to begin, NULL where there is none. The parameters are uplua_stack_walk's. */
-static __always_inline struct scratch *prepare(long ip, long sp, long fp, long link, long depth)
+/* Takes the first frame of a walk that begins at a function's first instruction, which needs no rule. */
+static __always_inline void take_entry(struct scratch *scratch, struct rule_cache *cache)
 {
-    struct scratch *scratch = acquire();
+    __u64 ip = scratch->ip, to_file = code_of(scratch, cache, ip + 1).to_file;
+    scratch->stack.frames[0] = ip + to_file;
+    scratch->hash = mix(scratch->hash, ip + to_file);
+    scratch->count = 1;
+    scratch->raw = !to_file;
+    scratch->ip = !RETURN_ADDRESS_ON_STACK ? scratch->link : scratch->size ? scratch->window[0] : 0;
+    scratch->sp += 8 * RETURN_ADDRESS_ON_STACK;
+    scratch->back = 1;
+    scratch->link = 0;
+}
+
+/* A slot for a walk that is about to begin, NULL where there is none. The others are uplua_stack_walk's. */
+static __always_inline struct scratch *prepare(struct rule_cache *cache, long ip, long sp, long fp, long link,
+                                               long depth)
+{
+    struct scratch *scratch = cache ? acquire() : 0;
     if (!scratch)
         return 0;
     scratch->ip = ip;
@@ -247,20 +273,13 @@ static __always_inline struct scratch *prepare(long ip, long sp, long fp, long l
         scratch->changes = changes;
         scratch->stack.program = program;
     }
-    scratch->back = scratch->guessed = scratch->count = 0;
+    scratch->back = scratch->guessed = scratch->count = scratch->raw = scratch->hash = 0;
     scratch->end = STACK_UNREADABLE;
     scratch->stack.tgid = tgid;
-    scratch->hash = mix(tgid, scratch->stack.program);
-    __u64 filled = uplua_stack_fill(scratch, sp, WORD);
-    if (depth & AT_ENTRY) { /* needs no table */
-        scratch->stack.frames[0] = ip;
-        scratch->count = 1;
-        scratch->hash = hash_frame(scratch->hash, ip);
-        scratch->ip = !RETURN_ADDRESS_ON_STACK ? scratch->link : filled ? scratch->window[0] : 0;
-        scratch->sp = sp + 8 * RETURN_ADDRESS_ON_STACK;
-        scratch->back = 1;
-        scratch->link = 0;
-    }
+    if (!uplua_stack_fill(scratch, sp, WORD))
+        scratch->size = 0;
+    if (depth & AT_ENTRY)
+        take_entry(scratch, cache);
     return scratch;
 }
 
@@ -284,7 +303,10 @@ static __always_inline long finish(struct scratch *scratch, struct rule_cache *c
     scratch->stack.count = scratch->count;
     scratch->stack.end = end;
     scratch->top = scratch->sp;
-    __u64 id = id_of(mix(scratch->hash, scratch->count << 8 | end));
+    __u64 hash = mix(scratch->hash, scratch->count << 8 | end);
+    if (scratch->raw && scratch->raw <= scratch->count)
+        hash = mix(mix(hash, scratch->stack.tgid), scratch->stack.program);
+    __u64 id = id_of(hash);
     put_again(&scratch->stack, id, cache);
     release(scratch);
     return id;
@@ -297,8 +319,8 @@ static __always_inline long finish(struct scratch *scratch, struct rule_cache *c
 long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
 {
     __u32 none = 0;
-    struct scratch *scratch = prepare(ip, sp, fp, link, depth);
     struct rule_cache *cache = bpf_map_lookup_elem(&uplua_stack_rules, &none);
+    struct scratch *scratch = prepare(cache, ip, sp, fp, link, depth);
     if (!scratch || !cache)
         return STACK_UNKNOWN;
     struct climber at = begin_climb(scratch);
@@ -339,12 +361,13 @@ static long walk_round(__u32 index __attribute__((unused)), struct walk *walk)
 long uplua_stack_walk_older(long ip, long sp, long fp, long link, long depth)
 {
     __u32 none = 0;
-    struct walk walk = {.scratch = prepare(ip, sp, fp, link, depth),
-                        .cache = bpf_map_lookup_elem(&uplua_stack_rules, &none)};
-    if (!walk.scratch || !walk.cache)
+    struct rule_cache *cache = bpf_map_lookup_elem(&uplua_stack_rules, &none);
+    struct scratch *scratch = prepare(cache, ip, sp, fp, link, depth);
+    if (!scratch || !cache)
         return STACK_UNKNOWN;
+    struct walk walk = {scratch, cache};
     bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &walk, 0);
-    return finish(walk.scratch, walk.cache);
+    return finish(scratch, cache);
 }
 
 /* Where a walk begins. */
@@ -397,14 +420,21 @@ static __always_inline struct registers user_registers_of(void *ctx)
  * or less: as many as the store holds. AT_ENTRY: the probe stands for a function's entry, where the return address is
  * not yet below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/spec/slide.h); 0: elsewhere. Never 0.
  *
+ * _entry: the same of a function's entry that had these registers, wherever the probe stands.
+ *
  * _sampled: the same, where CTX is the context of a sample; _thread: where the context has no registers: a
- * tracepoint's. All three with OLDER behind their names go by the walk for kernels without may_goto.
+ * tracepoint's. All of them with OLDER behind their names go by the walk for kernels without may_goto.
  */
 #define DEFINE_USTACKS(older)                                                                                          \
     __hidden long uplua_ustack##older(void *ctx, long depth, long at_entry)                                            \
     {                                                                                                                  \
         struct registers at = registers_of(ctx);                                                                       \
         return WALK(uplua_stack_walk##older, at, depth, at_entry);                                                     \
+    }                                                                                                                  \
+    __hidden long uplua_ustack_entry##older(__u64 ip, __u64 sp, __u64 fp, __u64 link, long depth)                      \
+    {                                                                                                                  \
+        struct registers at = {ip, sp, fp, link};                                                                      \
+        return WALK(uplua_stack_walk##older, at, depth, 1);                                                            \
     }                                                                                                                  \
     __hidden long uplua_ustack_sampled##older(void *ctx, long depth)                                                   \
     {                                                                                                                  \
@@ -505,7 +535,7 @@ long uplua_stack_join(long kernel, long user)
     scratch->stack.end = STACK_JOINED;
     scratch->stack.frames[0] = kernel;
     scratch->stack.frames[1] = user;
-    __u64 id = id_of(mix(mix(mix(scratch->stack.tgid, STACK_JOINED), kernel), user));
+    __u64 id = id_of(mix(mix(mix(0, STACK_JOINED), kernel), user));
     put_again(&scratch->stack, id, cache);
     release(scratch);
     return id;

@@ -10,6 +10,15 @@
  * address, behind the call. The kernel's addresses have it, too, and the bit above.
  */
 #define STACK_INTERRUPTED (1ull << 62)
+/*
+ * A frame whose code is in a file, as nearly all are: the file's number (struct unwind_known) and the offset there,
+ * which are the same in whichever process the file is mapped. Others are addresses: of the process, where this bit is
+ * not set, or of the kernel.
+ */
+#define STACK_IN_FILE (1ull << 61)
+#define STACK_FILE_SHIFT 40 /* a file's offsets are below it */
+#define STACK_FILE(frame) ((frame) >> STACK_FILE_SHIFT & 0xffff)
+#define STACK_OFFSET(frame) ((frame) & ((1ull << STACK_FILE_SHIFT) - 1))
 #define STACK_ENTRIES 65536
 #define STACK_RESERVE 256
 
@@ -24,11 +33,11 @@ enum stack_end {
 };
 
 struct stack {
-    __u32 tgid;    /* 0: the kernel's stack */
+    __u32 tgid;    /* the process that it was first seen in; frames that are no file's are of it. 0: the kernel's */
     __u16 count;   /* frames[0 … count - 1]; what lies behind is undefined */
     __u16 end;     /* enum stack_end */
-    __u64 program; /* which one the process executed: since when, ns; 0: the kernel's stack (bpf/rule_cache.h) */
-    /* [0] is where the probe stands, the others are return addresses but for STACK_INTERRUPTED */
+    __u64 program; /* which one that executed: since when, ns; 0: the kernel's stack (bpf/rule_cache.h) */
+    /* [0] is where the probe stands, the others are return addresses but for STACK_INTERRUPTED; see STACK_IN_FILE */
     __u64 frames[STACK_FRAMES];
 };
 

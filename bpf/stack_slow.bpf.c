@@ -80,9 +80,9 @@ long uplua_stack_by_code(struct scratch *scratch, struct rule_cache *cache, long
     __u64 rule = RULE_UNKNOWN;
     if (bpf_loop(EPILOGUE_STEPS, follow_way, &search, 0) < EPILOGUE_STEPS)
         rule = epilogue_rule(search.way);
-    if (!is_plain(rule))
+    if (!is_plain(rule) || !scratch->code.to_file)
         rule |= RULE_ODD;
-    keep_rule(cache, scratch->tag, link, rule);
+    keep_code(cache, scratch->tag, link, (struct code){rule, scratch->code.to_file});
     return rule;
 }
 #endif
@@ -136,6 +136,10 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     __u64 rule = number;
     if (!scratch)
         return 0;
+    if (rule == RULE_GONE) { /* where it was is not known any more, and each process has it at another address */
+        scratch->end = STACK_UNREADABLE;
+        return -1;
+    }
     /* A program whose code comes first in its file is mapped as a whole for a moment, as code, and so reported. */
     if (!scratch->back && RULE_KIND(rule) == RULE_UNKNOWN && rule != RULE_UNMAPPED &&
         !uplua_unwind_is_code(scratch->ip))
@@ -166,7 +170,7 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     if (link_at >= scratch->size || frame_at >= scratch->size) {
         if (!uplua_stack_fill(scratch, link < frame ? link : frame,
                               WORD + (link < frame ? frame - link : link - frame)))
-            return 0;
+            return called ? -1 : 0; /* -1: the registers are of a program whose place another one is taking */
         link_at = link - scratch->start;
         frame_at = frame - scratch->start;
         if (link_at >= scratch->size || frame_at >= scratch->size)

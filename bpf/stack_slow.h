@@ -13,6 +13,11 @@ enum {
     LARGEST_FRAME = 1 << 24,
 };
 
+/* Where an address is in a file; NUMBER 0: code that is in none. */
+struct place {
+    __u64 number, offset;
+};
+
 /* One walk. */
 struct scratch {
     __u64 busy;
@@ -29,6 +34,9 @@ struct scratch {
     __u64 guessed;
     __u64 count, limit, hash;
     __u64 end; /* enum stack_end */
+    __u64 raw; /* the number of the first frame whose code is in no file: the stack is of this process; 0: none */
+    struct code code;   /* what uplua_unwind_code has found … */
+    struct place place; /* … and where */
     __u64 zero;
     struct epilogue way; /* of code without a table, on aarch64 */
     struct stack stack;
@@ -74,6 +82,6 @@ long uplua_stack_odd(struct scratch *scratch);
 
 #if !RETURN_ADDRESS_ON_STACK
 /* The rule of the code before the return address LINK, of which no table says one, by the code behind it; RULE_ODD
- * where that says none. */
+ * where that says none. scratch->code is what is known of the code otherwise. */
 long uplua_stack_by_code(struct scratch *scratch, struct rule_cache *cache, long link);
 #endif

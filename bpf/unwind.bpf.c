@@ -1,6 +1,6 @@
 /*
- * Which rule unwinds the frame of a code address: process → mapping → file offset → table → row → rule. 60 to 150 ns;
- * the walk asks for each address once and keeps the answers (stack.bpf.c).
+ * Which file a code address is in, where there, and which rule unwinds its frame: process → mapping → file offset →
+ * table → row → rule. 60 to 150 ns; the walk asks for each address once and keeps the answers (stack.bpf.c).
  *
  * Searches are written without branches on what is found, which the verifier would follow both ways at each step.
  */
@@ -262,12 +262,14 @@ static __always_inline __u32 row_of(const struct unwind_place *place, __u64 offs
     return read_row(slab, rows, at - 1, &row) ? row : 0;
 }
 
-/* The rule that the table NUMBER has for the code at ADDRESS, which is OFFSET in its file. */
+/* The rule for the code at ADDRESS, which is OFFSET in the file NUMBER; 0: of code without a file. */
 static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
 {
     struct unwind_place *place = number ? bpf_map_lookup_elem(&uplua_unwind_tables, &number) : 0;
     if (!place)
         return RULE_BY_FRAME_POINTER;
+    if (place->state == UNWIND_NOT_SEEN)
+        return RULE_UNMAPPED;
     __u32 rule_number = UNWIND_ROW_RULE(row_of(place, offset));
     __u64 *found = rule_number ? bpf_map_lookup_elem(&uplua_unwind_rules, &rule_number) : 0;
     __u64 rule = found ? *found : RULE_UNKNOWN;
@@ -282,11 +284,6 @@ static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
     return rule;
 }
 
-/* Where an address is in a file; TABLE 0: code that has no table. */
-struct place {
-    __u64 table, offset;
-};
-
 /* True if the file of INODE, a struct inode, is still the one that KNOWN is about. */
 static __always_inline int is_unchanged(struct unwind_kernel *kernel, __u64 inode, const struct unwind_known *known)
 {
@@ -295,11 +292,41 @@ static __always_inline int is_unchanged(struct unwind_kernel *kernel, __u64 inod
             (kernel_word(inode + kernel->inode_nanoseconds) & UNWIND_NANOSECONDS) == known->changed_nanoseconds);
 }
 
-enum found { FOUND, NO_FILE, NO_CODE };
+#define UNNUMBERED (~0u)
+
+/*
+ * The number of the file of INODE, a struct inode, which gets one if nobody has seen it before; UNNUMBERED: there is
+ * none left, or no memory; 0: its code is as good as in no file.
+ */
+static __always_inline __u32 number_of(struct unwind_kernel *kernel, __u64 inode)
+{
+    struct unwind_inode file = {
+        .inode = kernel_word(inode + kernel->inode_number),
+        .device = kernel_word(kernel_word(inode + kernel->inode_super) + kernel->super_device),
+    };
+    struct unwind_known *known = bpf_map_lookup_elem(&uplua_unwind_files, &file), first = {0};
+    if (known && is_unchanged(kernel, inode, known))
+        return known->number;
+    if (file.device == kernel->memory_device) /* mostly the process's own code, as a just-in-time compiler writes it */
+        return 0;
+    first.number = __sync_fetch_and_add(&kernel->files, 1) + 1;
+    if (kernel->inode_seconds) {
+        first.changed_seconds = kernel_word(inode + kernel->inode_seconds);
+        first.changed_nanoseconds = kernel_word(inode + kernel->inode_nanoseconds) & UNWIND_NANOSECONDS;
+    }
+    if (first.number < UNWIND_TABLES &&
+        !bpf_map_update_elem(&uplua_unwind_files, &file, &first, known ? BPF_ANY : BPF_NOEXIST))
+        return first.number;
+    known = bpf_map_lookup_elem(&uplua_unwind_files, &file); /* another CPU was faster */
+    return known && is_unchanged(kernel, inode, known) ? known->number : UNNUMBERED;
+}
+
+enum found { FOUND, NO_FILE, NO_CODE, GONE };
 
 /*
  * Finds PLACE of the code at ADDRESS in a mapping that nobody has reported yet: in a process that has just begun, or a
- * library that has just been loaded. NO_FILE: its file is not known; NO_CODE: nothing there can be executed.
+ * library that has just been loaded. NO_FILE: its file is not known; NO_CODE: nothing there can be executed; GONE:
+ * nothing is mapped.
  */
 static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel,
                                                 struct place *place)
@@ -312,31 +339,32 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
         i++;
     OPAQUE(i);
     if (i < UNWIND_RANGES) {
-        place->table = early->ranges[i].table;
+        place->number = early->ranges[i].number;
         place->offset = address - early->ranges[i].start + early->ranges[i].offset;
         return FOUND;
     }
+    if (!space)
+        return GONE;
     __u64 vma = find_vma(kernel, space, address);
-    if (!vma || !(kernel_word(vma + kernel->vma_flags) & VMA_EXECUTABLE))
-        return NO_CODE;
+    if (!vma || !(kernel_word(vma + kernel->vma_flags) & VMA_EXECUTABLE)) /* in execve the registers may be older */
+        return kernel_word((__u64)bpf_get_current_task() + kernel->task_execve) & kernel->task_execve_mask ? GONE
+                                                                                                           : NO_CODE;
     __u64 mapped = kernel_word(vma + kernel->vma_file);
-    if (!mapped) { /* code that the program has made */
-        place->table = 0;
+    __u64 start = kernel_word(vma + kernel->vma_start);
+    __u32 number = 0;
+    if (mapped)
+        number = number_of(kernel, kernel_word(mapped + kernel->file_inode));
+    else if (kernel->space_vdso && kernel_word(space + kernel->space_vdso) == start)
+        number = kernel->vdso;
+    place->number = number;
+    if (!number) /* code that the program has made */
         return FOUND;
-    }
-    __u64 inode = kernel_word(mapped + kernel->file_inode);
-    struct unwind_inode file = {
-        .inode = kernel_word(inode + kernel->inode_number),
-        .device = kernel_word(kernel_word(inode + kernel->inode_super) + kernel->super_device),
-    };
-    struct unwind_known *known = bpf_map_lookup_elem(&uplua_unwind_files, &file);
-    if (!known || !is_unchanged(kernel, inode, known))
+    if (number == UNNUMBERED)
         return NO_FILE;
-    __u64 start = kernel_word(vma + kernel->vma_start), size = kernel_word(vma + kernel->vma_end) - start;
+    __u64 size = kernel_word(vma + kernel->vma_end) - start;
     __u64 offset = kernel_word(vma + kernel->vma_offset) << kernel->page_shift;
     if (address - start >= size) /* changed just now */
         return NO_FILE;
-    place->table = known->table;
     place->offset = address - start + offset;
     __u64 at = __sync_fetch_and_add(&early->count, 1);
     OPAQUE(at);
@@ -344,7 +372,7 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
         struct unwind_range *range = &early->ranges[at];
         range->start = start;
         range->offset = offset;
-        range->table = place->table;
+        range->number = number;
         asm volatile("" ::: "memory");
         *(volatile __u64 *)&range->size = size;
     }
@@ -366,28 +394,30 @@ static __always_inline int place_by_mapping(struct unwind_process *process, __u6
     OPAQUE(at);
     const struct unwind_mapping *mapping = &process->mappings[at & (UNWIND_MAPPINGS - 1)];
     __u64 inside = address - mapping->start;
-    place->table = mapping->table;
+    place->number = mapping->number;
     place->offset = inside + ((__u64)mapping->offset << UNWIND_PAGE_SHIFT);
     return inside >> UNWIND_PAGE_SHIFT < mapping->pages;
 }
 
 /* TAG 0: what is known of the process, if anything, is about an earlier program. */
-static __always_inline __u64 find_rule(__u64 tag, __u64 address)
+static __always_inline struct code find_code(__u64 tag, __u64 address, struct place *place)
 {
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
     struct unwind_process *process = tag ? process_of(tgid) : 0;
     struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
-    struct place place;
-    if (!process || !place_by_mapping(process, address, &place)) {
+    if (!process || !place_by_mapping(process, address, place)) {
         if (!kernel || !kernel->file_inode) /* a kernel without BTF, or nobody makes tables */
-            return RULE_BY_FRAME_POINTER;
+            return (struct code){RULE_BY_FRAME_POINTER, 0};
         if (process)
             want_again(process, tgid);
-        enum found found = place_by_file(tgid, address, kernel, &place);
+        enum found found = place_by_file(tgid, address, kernel, place);
         if (found != FOUND)
-            return found == NO_CODE ? RULE_NO_CODE : RULE_UNMAPPED;
+            return (struct code){found == GONE ? RULE_GONE : found == NO_CODE ? RULE_NO_CODE : RULE_UNMAPPED, 0};
     }
-    return rule_in(place.table, address, place.offset);
+    struct code code = {rule_in(place->number, address, place->offset), 0};
+    if (place->number && !(place->offset >> STACK_FILE_SHIFT))
+        code.to_file = STACK_IN_FILE + (place->number << STACK_FILE_SHIFT) + place->offset - address;
+    return code;
 }
 
 /*
@@ -408,18 +438,22 @@ long uplua_unwind_is_trampoline(long address)
     return kernel && is_trampoline(address, kernel->trampoline);
 }
 
-long uplua_unwind_rule(struct rule_cache *cache, long tag, long link)
+long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long link)
 {
-    if (!cache || uplua_unwind_is_trampoline(link)) /* whose call is not known */
-        return RULE_BY_FRAME_POINTER;
-    __u64 rule = find_rule(tag, link - 1);
-    if (rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(link))
-        rule = RULE_SIGNAL;
-    if (!is_plain(rule))
-        rule |= RULE_ODD;
-    if (rule != RULE_UNMAPPED && rule != RULE_NO_CODE)
-        keep_rule(cache, tag, link, rule);
-    return rule;
+    if (!cache || !scratch)
+        return 0;
+    scratch->code = (struct code){RULE_BY_FRAME_POINTER, 0};
+    if (uplua_unwind_is_trampoline(link)) /* whose call is not known */
+        return 1;
+    struct code found = find_code(scratch->tag, link - 1, &scratch->place);
+    if (found.rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(link))
+        found.rule = RULE_SIGNAL;
+    if (!is_plain(found.rule) || !found.to_file)
+        found.rule |= RULE_ODD;
+    if (found.rule != RULE_UNMAPPED && found.rule != RULE_NO_CODE && found.rule != RULE_GONE)
+        keep_code(cache, scratch->tag, link, found);
+    scratch->code = found;
+    return 1;
 }
 
 long uplua_unwind_is_code(long address)

@@ -74,12 +74,22 @@ struct unwind_chunk {
  * appear. */
 #define UNWIND_SLABS 256
 
-/* Where a table is: its number is the index into `unwind_tables`. 0 stands for none. */
+/*
+ * Files have numbers, in the order in which either half first sees them, from 1 on. They are indices into
+ * `uplua_unwind_tables`, and stand in frames (STACK_IN_FILE of bpf/stack.h).
+ */
 #define UNWIND_TABLES 8192
 
+/* Where a file's table is. */
 struct unwind_place {
-    __u32 slab, first;              /* it begins with chunk FIRST of slab SLAB */
-    __u32 start_block, block_count; /* in the file */
+    __u16 slab, state;              /* enum unwind_state */
+    __u32 first;                    /* it begins with chunk FIRST of slab SLAB */
+    __u32 start_block, block_count; /* in the file; 0 blocks: it has no table */
+};
+
+enum unwind_state {
+    UNWIND_NOT_SEEN, /* by the user's half */
+    UNWIND_SEEN,
 };
 
 /* Chunks before the rows of a table of so many blocks. */
@@ -94,7 +104,7 @@ struct unwind_mapping {
     /* below UNWIND_NO_START, which stands behind the last: starts are compared as signed numbers */
     __u64 start;
     __u32 pages, offset; /* size, and where in the file it begins, in pages of 4 KiB */
-    __u32 table;         /* number; 0: no table */
+    __u32 number;        /* the file's; 0: it is none */
     __u32 padding;
 };
 
@@ -109,7 +119,7 @@ struct unwind_process {
 #define UNWIND_EXECUTED 65536 /* processes at one time that have executed a program */
 
 /*
- * Tables by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. An inode is
+ * Numbers by file, for processes whose mappings are not known yet: the kernel's inode and device numbers. An inode is
  * given to another file once its own is gone, and a file can be written to, which the time of its last change tells.
  */
 #define UNWIND_FILES UNWIND_TABLES
@@ -122,7 +132,7 @@ struct unwind_inode {
 };
 
 struct unwind_known {
-    __u32 table;               /* number; 0: the file has none */
+    __u32 number;
     __u32 changed_nanoseconds; /* the time of its last change … */
     __u64 changed_seconds;
 };
@@ -136,7 +146,7 @@ struct unwind_known {
 struct unwind_range {
     __u64 start, size; /* size: written last; 0: not there yet */
     __u64 offset;      /* in the file, in bytes */
-    __u64 table;
+    __u64 number;      /* the file's */
 };
 
 struct unwind_early {
@@ -151,19 +161,24 @@ struct unwind_early {
 struct unwind_kernel {
     __u64 code_mask; /* arch_code_mask */
     __u64 changes;   /* of what is in unwind_process, and of the programs that processes execute: both halves count */
+    __u64 files;     /* numbers that were given so far; both halves count */
     __u32 listening; /* 1: there is a user half, which makes tables */
     /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags, vm_mm */
     __u32 vma_start, vma_end, vma_offset, vma_file, vma_flags, vma_space;
     __u32 space_vmas; /* struct mm_struct: mm_mt.ma_root, a tree of vmas */
+    __u32 space_vdso; /* the same: context.vdso, where that is mapped, which is no file to the kernel; 0: not known */
+    __u32 vdso;       /* its number; 0: it has none yet */
     /* struct maple_range_64: pivot, slot; struct maple_arange_64: slot */
     __u32 node_pivots, node_slots, gap_node_slots;
     __u32 task_space;                           /* struct task_struct: mm */
     __u32 task_leader, task_start, task_signal; /* the same: group_leader, start_time, signal */
+    __u32 task_execve, task_execve_mask;        /* the same: in_execve, a bit; mask 0: not known */
     __u32 signal_live;                          /* struct signal_struct: live */
     __u32 file_inode;                           /* struct file: f_inode */
     __u32 inode_number, inode_super;            /* struct inode: i_ino, i_sb */
     __u32 inode_seconds, inode_nanoseconds;     /* the same: the time of its last change; 0: not known */
     __u32 super_device;                         /* struct super_block: s_dev */
+    __u32 memory_device; /* that of files that have no place in any folder (memfd_create); 0: not known */
     /*
      * struct task_struct: utask; struct uprobe_task: return_instances; struct return_instance: stack, orig_ret_vaddr,
      * next

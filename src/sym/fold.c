@@ -118,9 +118,12 @@ static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, ui
                        size_t number)
 {
     uint64_t address = address_of(frames[number]), place = address - back_of(frames, number);
-    struct known *known = known_slot(pid, place);
-    if (known && known->address == place && known->pid == pid && known->program == program &&
-        known->generation == symbols_generation(symbols) && known->symbols == symbols) {
+    bool in_file = !kernel_has(place) && place & STACK_IN_FILE; /* whose functions are of no process, and stay */
+    pid_t owner = in_file ? 0 : pid;
+    uint64_t owned = in_file ? 0 : program, generation = in_file ? 0 : symbols_generation(symbols);
+    struct known *known = known_slot(owner, place);
+    if (known && known->address == place && known->pid == owner && known->program == owned &&
+        known->generation == generation && known->symbols == symbols) {
         if (text_reserve(text, known->length)) {
             memcpy(text->bytes + text->used, known->function, known->length);
             text->used += known->length;
@@ -129,14 +132,14 @@ static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, ui
     }
     struct symbol symbol;
     uint64_t named = symbols_lookup_frame(symbols, pid, program, frames, number, &symbol);
-    text_add_frame(text, &symbol, address);
+    text_add_frame(text, &symbol, in_file ? STACK_OFFSET(address) : address);
     if (known && symbol.function && !symbol.kernel && named == place && !strchr(symbol.function, ';'))
         *known = (struct known){
             .symbols = symbols,
             .address = place,
-            .program = program,
-            .generation = symbols_generation(symbols),
-            .pid = pid,
+            .program = owned,
+            .generation = generation,
+            .pid = owner,
             .length = (uint32_t)strlen(symbol.function),
             .function = symbol.function,
         };

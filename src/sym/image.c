@@ -14,7 +14,7 @@ struct image {
     struct stat stat;
     int fd; /* until it is parsed: the process may exit and the file be deleted meanwhile. -1: to be opened by path */
     bool parsed;
-    int table;
+    int number;
     struct debug_file_search search;
     size_t segment_count;
     Elf64_Phdr *segments; /* PT_LOAD only */
@@ -140,14 +140,19 @@ const struct stat *image_stat(const struct image *image)
     return &image->stat;
 }
 
-int image_table(const struct image *image)
+int image_number(const struct image *image)
 {
-    return image->table;
+    return image->number;
 }
 
-void image_set_table(struct image *image, int table)
+void image_set_number(struct image *image, int number)
 {
-    image->table = table;
+    image->number = number;
+}
+
+const char *image_module(const struct image *image)
+{
+    return image->search.module;
 }
 
 /* The address that a file's segments start at: prelink moves the binary, but not its debug file. */
@@ -232,6 +237,14 @@ static bool elf_address(const struct image *image, uint64_t offset, bool executa
         }
     }
     return false;
+}
+
+uint64_t image_address(struct image *image, uint64_t offset)
+{
+    uint64_t address;
+    if (!image->parsed)
+        parse(image);
+    return elf_address(image, offset, true, &address) ? address : offset;
 }
 
 const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result)

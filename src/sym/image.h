@@ -41,10 +41,16 @@ int image_read(struct image *image,
 /* What stat says of the file; the time of its last change as it was when that was asked for last. */
 const struct stat *image_stat(const struct image *image);
 
-/* A number that the unwinder keeps with the file: 0 at first. */
-int image_table(const struct image *image);
+/* The file's number in stacks, which the unwinder gives: 0 at first, -1: none was left. */
+int image_number(const struct image *image);
 /* Sets it. */
-void image_set_table(struct image *image, int table);
+void image_set_number(struct image *image, int number);
+
+/* The file's path as the process has it that was first seen to map it; "[vdso]". IMAGE's. */
+const char *image_module(const struct image *image);
+
+/* The ELF address of OFFSET of the file; OFFSET itself where it has none there. */
+uint64_t image_address(struct image *image, uint64_t offset);
 
 /*
  * What is at OFFSET of the file, in a mapping that is EXECUTABLE or not. Returns the function's name and in *RESULT the

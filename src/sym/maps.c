@@ -104,6 +104,15 @@ void maps_free(struct maps *maps)
     *maps = (struct maps){0};
 }
 
+size_t maps_bytes(const struct maps *maps)
+{
+    enum { ALLOCATED = 16 }; /* what malloc adds to a text, about */
+    size_t bytes = maps->capacity * sizeof *maps->items;
+    for (size_t i = 0; i < maps->count; i++)
+        bytes += maps->items[i].path ? strlen(maps->items[i].path) + ALLOCATED : 0;
+    return bytes;
+}
+
 /* The index of the first mapping that ends after ADDRESS. */
 static size_t first_after(const struct maps *maps, uint64_t address)
 {

@@ -39,6 +39,9 @@ int maps_read(struct maps *maps, pid_t pid);
 int maps_parse(struct maps *maps, FILE *file);
 void maps_free(struct maps *maps);
 
+/* What MAPS takes of memory, in bytes. */
+size_t maps_bytes(const struct maps *maps);
+
 /* True if MAPPING is of the file with DEVICE and INODE, which its process calls NAME. */
 bool mapping_is_of(const struct mapping *mapping, uint64_t device, uint64_t inode, const char *name);
 

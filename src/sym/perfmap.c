@@ -155,6 +155,14 @@ bool perfmap_may_name(const struct mapping *mapping)
     return mapping->executable && (!mapping->inode || (mapping->path && !strncmp(mapping->path, "/memfd:", 7)));
 }
 
+size_t perfmap_bytes(const struct perfmap *perfmap)
+{
+    if (!perfmap)
+        return 0;
+    return sizeof *perfmap + perfmap->size + perfmap->count * sizeof *perfmap->items +
+           perfmap->spans.count * (sizeof *perfmap->spans.starts + sizeof *perfmap->spans.owners);
+}
+
 bool perfmap_refresh(struct processes *processes)
 {
     bool changed = false;

@@ -19,6 +19,9 @@ bool perfmap_may_name(const struct mapping *mapping);
  */
 const char *perfmap_lookup(struct processes *processes, struct process *process, uint64_t address, uint64_t *offset);
 
+/* What PERFMAP, which may be NULL, takes of memory, in bytes. */
+size_t perfmap_bytes(const struct perfmap *perfmap);
+
 /*
  * Reads files of which names are known again, if they have changed and that was not done a moment ago: then the new
  * names count, for addresses that had names, too. True if one was read since the last call, here or by perfmap_lookup.

@@ -16,9 +16,9 @@
 #include "sys/procstat.h"
 
 enum {
-    MAX_EXITED = 8192, /* processes that have exited: 2.5 KiB each, measured */
-    MAX_ROOTS = 256,   /* descriptors */
-    MAX_EARLIER = 64,  /* programs of one process */
+    MAX_KEPT = 8 << 20, /* bytes, of processes that have exited and of programs that others have replaced */
+    MAX_ROOTS = 256,    /* descriptors */
+    MAX_EARLIER = 64,   /* programs of one process */
 };
 
 static void process_free(struct process *process)
@@ -88,23 +88,62 @@ struct process *processes_get(struct processes *processes, pid_t pid)
     return processes->last = process;
 }
 
-/* Forgets the oldest quarter of those that have exited. */
-static void forget_old(struct processes *processes)
+/* To be called when what is kept of PROCESS has changed. */
+static void account(struct processes *processes, struct process *process)
 {
-    uint64_t oldest = processes->exits - MAX_EXITED / 4 * 3;
+    size_t bytes = 0;
+    for (size_t i = 0; i < process->earlier_count; i++)
+        bytes += sizeof *process->earlier + maps_bytes(&process->earlier[i].maps);
+    if (process->exited && !process->kept)
+        bytes += sizeof *process + maps_bytes(&process->maps) + perfmap_bytes(process->perfmap);
+    processes->kept_bytes += bytes - process->bytes;
+    process->bytes = bytes;
+}
+
+/* Forgets about the oldest quarter of those that have exited. */
+static void forget_exited(struct processes *processes)
+{
+    uint64_t first = processes->exits;
+    for (size_t i = 0; i < processes->count; i++) {
+        const struct process *process = processes->items[i];
+        if (process->exited && !process->kept && process->exit_number < first)
+            first = process->exit_number;
+    }
+    uint64_t end = first + (processes->exits - first) / 4 + 1;
     size_t count = 0;
-    processes->exited_count = 0;
     for (size_t i = 0; i < processes->count; i++) {
         struct process *process = processes->items[i];
-        if (process->exited && !process->kept && process->exit_number < oldest) {
+        if (process->exited && !process->kept && process->exit_number < end) {
+            processes->kept_bytes -= process->bytes;
+            processes->exited_count--;
             process_free(process);
         } else {
-            processes->exited_count += process->exited && !process->kept;
             processes->items[count++] = process;
         }
     }
     processes->count = count;
     processes->last = NULL;
+}
+
+static void forget_earliest(struct process *process)
+{
+    process->forgotten = process->earlier[0].ended;
+    maps_free(&process->earlier[0].maps);
+    process->earlier_count--;
+    memmove(process->earlier, process->earlier + 1, process->earlier_count * sizeof *process->earlier);
+}
+
+void processes_forget_old(struct processes *processes)
+{
+    if (processes->kept_bytes <= MAX_KEPT)
+        return;
+    while (processes->exited_count && processes->kept_bytes > MAX_KEPT / 4 * 3)
+        forget_exited(processes);
+    for (size_t i = 0; i < processes->count && processes->kept_bytes > MAX_KEPT / 4 * 3; i++) {
+        while (processes->items[i]->earlier_count > 1)
+            forget_earliest(processes->items[i]);
+        account(processes, processes->items[i]);
+    }
 }
 
 void processes_exit(struct processes *processes, struct process *process, uint64_t time)
@@ -115,8 +154,7 @@ void processes_exit(struct processes *processes, struct process *process, uint64
     process->exit_time = time;
     process->exit_number = processes->exits++;
     processes->exited_count += !process->kept;
-    if (processes->exited_count > MAX_EXITED)
-        forget_old(processes);
+    account(processes, process);
 }
 
 void processes_revive(struct processes *processes, struct process *process)
@@ -128,23 +166,12 @@ void processes_revive(struct processes *processes, struct process *process)
     perfmap_free(process->perfmap);
     process->perfmap = NULL;
     processes->exited_count -= !process->kept;
-    processes_execute(process, process->exit_time);
+    processes_execute(processes, process, process->exit_time);
 }
 
-static void forget_earliest(struct process *process)
+/* What PROCESS maps is an earlier program's, which ended at TIME. */
+static int set_aside(struct process *process, uint64_t time)
 {
-    process->forgotten = process->earlier[0].ended;
-    maps_free(&process->earlier[0].maps);
-    process->earlier_count--;
-    memmove(process->earlier, process->earlier + 1, process->earlier_count * sizeof *process->earlier);
-}
-
-int processes_execute(struct process *process, uint64_t time)
-{
-    process->programs++;
-    process->last = NULL;
-    if (!process->maps.count)
-        return 0;
     struct maps maps = process->maps;
     process->maps = (struct maps){0};
     if (process->earlier_count == MAX_EARLIER)
@@ -157,6 +184,15 @@ int processes_execute(struct process *process, uint64_t time)
     }
     *earlier = (struct earlier){.ended = time, .maps = maps, .root = process->root};
     return 0;
+}
+
+int processes_execute(struct processes *processes, struct process *process, uint64_t time)
+{
+    process->programs++;
+    process->last = NULL;
+    int rc = process->maps.count ? set_aside(process, time) : 0;
+    account(processes, process);
+    return rc;
 }
 
 struct maps *processes_maps(struct process *process, uint64_t program, const struct root **root)
@@ -172,6 +208,23 @@ struct maps *processes_maps(struct process *process, uint64_t program, const str
             return &process->earlier[i].maps;
         }
     return &process->maps;
+}
+
+const char *processes_path(const struct root *root, const struct mapping *mapping, char *copy)
+{
+    static const char deleted[] = " (deleted)";
+    const char *path = mapping->path, *above = root && !mapping->time ? root->path : "";
+    size_t length = strlen(path), outside = strlen(above), tail = sizeof deleted - 1;
+    if (path[0] != '/' || length >= PATH_MAX)
+        return path;
+    if (outside && !strncmp(path, above, outside) && path[outside] == '/') {
+        path += outside;
+        length -= outside;
+    }
+    memcpy(copy, path, length + 1);
+    if (length > tail && !strcmp(copy + length - tail, deleted))
+        copy[length - tail] = '\0';
+    return copy;
 }
 
 static bool same_root(const struct root *a, const struct root *b)

@@ -45,6 +45,7 @@ struct process {
     bool changed;          /* and whoever watches has not been told */
     bool exited, kept;     /* kept: it was asked for, and is never forgotten */
     uint64_t exit_number;
+    size_t bytes; /* of what is kept of it and no longer so: struct processes's */
 };
 
 struct processes {
@@ -55,6 +56,7 @@ struct processes {
     size_t root_count;
     size_t exited_count; /* without those that are kept */
     uint64_t exits;      /* so far */
+    size_t kept_bytes;   /* what those take, and what processes have mapped by earlier programs */
 };
 
 void processes_free(struct processes *processes);
@@ -64,8 +66,7 @@ struct process *processes_find(struct processes *processes, pid_t pid);
 /* The same, created without mappings where it is not known; NULL without memory. */
 struct process *processes_get(struct processes *processes, pid_t pid);
 
-/* Notes that PROCESS has exited at TIME. Of very many such processes the first are forgotten, and with them PROCESS
- * perhaps. */
+/* Notes that PROCESS has exited at TIME. */
 void processes_exit(struct processes *processes, struct process *process, uint64_t time);
 /* Notes that it has not: the number stands for a new process. */
 void processes_revive(struct processes *processes, struct process *process);
@@ -74,13 +75,25 @@ void processes_revive(struct processes *processes, struct process *process);
  * Notes that what PROCESS has mapped so far, unless it is nothing, was another program's, which ended at TIME. 0 or
  * -ENOMEM: then it is forgotten.
  */
-int processes_execute(struct process *process, uint64_t time);
+int processes_execute(struct processes *processes, struct process *process, uint64_t time);
+
+/*
+ * Forgets processes that have exited, the first ones first, and mappings of programs that others have replaced, where
+ * these take too much memory.
+ */
+void processes_forget_old(struct processes *processes);
 
 /*
  * The mappings that PROCESS had while it executed PROGRAM (symbols_lookup), and in *ROOT its root directory then; NULL
  * where they are forgotten.
  */
 struct maps *processes_maps(struct process *process, uint64_t program, const struct root **root);
+
+/*
+ * The path of MAPPING as a process with ROOT sees it: without that, where it was read in ours, and without "
+ * (deleted)". COPY has PATH_MAX bytes.
+ */
+const char *processes_path(const struct root *root, const struct mapping *mapping, char *copy);
 
 /* Finds out the root directory of PROCESS, its user and when it began, if it lives. */
 void processes_read_identity(struct processes *processes, struct process *process);

@@ -16,16 +16,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "../bpf/stack.h"
 #include "base/array.h"
-#include "sym/demangle.h"
 #include "sym/files.h"
 #include "sym/kernel.h"
+#include "sym/numbered.h"
 #include "sym/perfmap.h"
 #include "sym/reading.h"
+#include "sym/texts.h"
 #include "sys/mmap_events.h"
 
 enum {
@@ -35,8 +36,9 @@ enum {
 struct symbols {
     struct files files;
     struct processes processes;
-    uint64_t generation;   /* changes whenever any process's mappings do */
-    void *texts;           /* tsearch tree of strings: the modules' names */
+    uint64_t generation; /* changes whenever any process's mappings do */
+    struct texts texts;  /* the modules' names */
+    struct numbered_files numbered;
     struct kernel *kernel; /* made when first needed */
     struct mmap_events *events;
     bool everybody; /* all processes are followed, not only the known ones and their children */
@@ -78,45 +80,10 @@ void symbols_free(struct symbols *symbols)
     kernel_free(symbols->kernel);
     processes_free(&symbols->processes);
     files_free(&symbols->files);
-    tdestroy(symbols->texts, free);
+    texts_free(&symbols->texts);
+    numbered_free(&symbols->numbered);
     free(symbols->changed);
     free(symbols);
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-/* TEXT made printable, as the one string with this content that lives as long as SYMBOLS; "?" without memory. */
-static const char *intern(struct symbols *symbols, const char *text)
-{
-    char *safe = text_escape(text);
-    char **found = safe ? tsearch(safe, &symbols->texts, compare_texts) : NULL;
-    if (!found || *found != safe)
-        free(safe);
-    return found ? *found : "?";
-}
-
-/*
- * The path of MAPPING as a process with ROOT sees it: without that, where it was read in ours, and without "
- * (deleted)". COPY has PATH_MAX bytes.
- */
-static const char *path_inside(const struct root *root, const struct mapping *mapping, char *copy)
-{
-    static const char deleted[] = " (deleted)";
-    const char *path = mapping->path, *above = root && !mapping->time ? root->path : "";
-    size_t length = strlen(path), outside = strlen(above), tail = sizeof deleted - 1;
-    if (path[0] != '/' || length >= PATH_MAX)
-        return path;
-    if (outside && !strncmp(path, above, outside) && path[outside] == '/') {
-        path += outside;
-        length -= outside;
-    }
-    memcpy(copy, path, length + 1);
-    if (length > tail && !strcmp(copy + length - tail, deleted))
-        copy[length - tail] = '\0';
-    return copy;
 }
 
 /* Opens the file of MAPPING, which the process PID has now, or, 0, one had whose root directory was ROOT. */
@@ -124,7 +91,7 @@ static void mapping_open(struct symbols *symbols, pid_t pid, const struct root *
 {
     char copy[PATH_MAX];
     struct file_owner owner = {.pid = pid, .root = root ? root->fd : -1};
-    files_open(&symbols->files, &owner, mapping, mapping->path ? path_inside(root, mapping, copy) : NULL);
+    files_open(&symbols->files, &owner, mapping, mapping->path ? processes_path(root, mapping, copy) : NULL);
 }
 
 static void tell(struct symbols *symbols, struct process *process)
@@ -327,7 +294,7 @@ static int on_fork(struct symbols *symbols, struct process *parent, pid_t pid, u
     if (!child->exited && child->maps.known > time) /* they were read since then */
         return 0;
     processes_revive(&symbols->processes, child);
-    int rc = processes_execute(child, time); /* the end of an earlier process was not seen */
+    int rc = processes_execute(&symbols->processes, child, time); /* the end of an earlier process was not seen */
     child->root = parent ? parent->root : NULL;
     if (!rc && parent)
         rc = maps_copy(&child->maps, &parent->maps);
@@ -338,7 +305,7 @@ static int on_fork(struct symbols *symbols, struct process *parent, pid_t pid, u
 /* The mappings stay known, for stacks that were taken before. */
 static int on_exec(struct symbols *symbols, struct process *process, uint64_t time)
 {
-    int rc = processes_execute(process, time);
+    int rc = processes_execute(&symbols->processes, process, time);
     process->inner_pid = 0;
     processes_read_identity(&symbols->processes, process); /* perhaps another one, as a container begins */
     tell_later(symbols, process);
@@ -378,6 +345,7 @@ static void on_event(void *context, const struct mmap_event *event)
         break;
     }
     symbols->lost.records += rc != 0;
+    processes_forget_old(&symbols->processes);
 }
 
 uint64_t symbols_renamings(struct symbols *symbols)
@@ -519,8 +487,64 @@ static void lookup_made(struct symbols *symbols, struct process *process, uint64
     if (!name)
         return;
     symbols->any_made = true;
-    result->function = intern(symbols, name);
+    result->function = texts_intern(&symbols->texts, name);
     result->offset = offset;
+}
+
+void symbols_number(struct symbols *symbols, uint32_t number, struct image *image, const char *path)
+{
+    struct numbered_file *file = numbered_get(&symbols->numbered, number);
+    if (!file || (file->module && !image))
+        return;
+    file->image = image;
+    file->module = texts_intern(&symbols->texts, image ? image_module(image) : path);
+}
+
+/*
+ * The file that FRAME of a stack of process PID is in; NULL where nobody knows its number. Whoever gives numbers may
+ * not have heard of it, since the kernel's half has seen it first.
+ */
+static const struct numbered_file *file_of(struct symbols *symbols, pid_t pid, uint64_t frame)
+{
+    struct numbered_file *file = numbered_get(&symbols->numbered, STACK_FILE(frame));
+    struct process *process = processes_find(&symbols->processes, pid);
+    if (!file || file->module || file->asked == symbols->generation)
+        return file && file->module ? file : NULL;
+    file->asked = symbols->generation;
+    for (size_t i = 0; process && symbols->watch && i <= process->earlier_count; i++)
+        symbols->watch(symbols->watch_context, pid,
+                       i < process->earlier_count ? &process->earlier[i].maps : &process->maps, SYMBOLS_ASKED);
+    file = numbered_get(&symbols->numbered, STACK_FILE(frame));
+    return file->module ? file : NULL;
+}
+
+static int lookup_in_file(struct symbols *symbols, pid_t pid, uint64_t frame, struct symbol *result)
+{
+    const struct numbered_file *file = file_of(symbols, pid, frame);
+    result->offset = STACK_OFFSET(frame);
+    symbols->lost.frames += !file;
+    if (!file)
+        return -ENOENT;
+    result->module = file->module;
+    if (file->image)
+        result->function = image_lookup(file->image, result->offset, true, &result->offset);
+    return 0;
+}
+
+uint64_t symbols_address(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t frame)
+{
+    if (kernel_has(frame))
+        return frame;
+    frame &= ~STACK_INTERRUPTED;
+    if (!(frame & STACK_IN_FILE))
+        return frame;
+    const struct numbered_file *file = file_of(symbols, pid, frame);
+    struct process *process = processes_find(&symbols->processes, pid);
+    const struct root *root;
+    uint64_t offset = STACK_OFFSET(frame), address = 0;
+    if (file && process)
+        address = numbered_address(file, offset, processes_maps(process, program, &root));
+    return address || !file || !file->image ? (address ? address : offset) : image_address(file->image, offset);
 }
 
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct symbol *result)
@@ -528,6 +552,8 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
     *result = (struct symbol){.offset = address};
     if (kernel_has(address))
         return lookup_kernel(symbols, address, result);
+    if (address & STACK_IN_FILE)
+        return lookup_in_file(symbols, pid, address, result);
     struct process *process = processes_get(&symbols->processes, pid);
     struct located found = find(symbols, process, program, address);
     struct mapping *mapping = found.mapping;
@@ -537,7 +563,8 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
     }
     if (!mapping->module) {
         char copy[PATH_MAX];
-        mapping->module = mapping->path ? intern(symbols, path_inside(found.root, mapping, copy)) : "[anon]";
+        mapping->module =
+            mapping->path ? texts_intern(&symbols->texts, processes_path(found.root, mapping, copy)) : "[anon]";
     }
     result->module = mapping->module;
     result->offset = address - mapping->start;
@@ -555,6 +582,10 @@ size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint
 {
     if (kernel_has(address))
         return 0;
+    if (address & STACK_IN_FILE) {
+        const struct numbered_file *file = file_of(symbols, pid, address);
+        return file && file->image ? image_places(file->image, STACK_OFFSET(address), true, places, room) : 0;
+    }
     struct mapping *mapping = find(symbols, processes_get(&symbols->processes, pid), program, address).mapping;
     if (!mapping || !mapping->image)
         return 0;

@@ -61,6 +61,7 @@ enum symbols_change {
     SYMBOLS_MAPPED,   /* this is what the process maps now */
     SYMBOLS_EXECUTED, /* it was what it mapped before it executed another program, what that one maps is told next */
     SYMBOLS_EXITED,   /* it was what it mapped when it exited; NULL: that is forgotten */
+    SYMBOLS_ASKED,    /* it maps or mapped it, and nothing has changed: a file's number is not known */
 };
 typedef void symbols_watcher(void *context, pid_t pid, const struct maps *maps, enum symbols_change change);
 
@@ -69,6 +70,12 @@ typedef void symbols_watcher(void *context, pid_t pid, const struct maps *maps, 
  * exited: during symbols_update and whenever mappings are read. CHANGED may be NULL: nobody watches then.
  */
 void symbols_watch(struct symbols *symbols, symbols_watcher *changed, void *context);
+
+/*
+ * The file with NUMBER in stacks (STACK_IN_FILE of bpf/stack.h) is IMAGE, which SYMBOLS has; NULL: it cannot be opened,
+ * and has a PATH only, unless more is known.
+ */
+void symbols_number(struct symbols *symbols, uint32_t number, struct image *image, const char *path);
 
 /* Tells whoever watches of all that is known of PID, which is read now if nothing is. */
 void symbols_tell(struct symbols *symbols, pid_t pid);
@@ -108,14 +115,21 @@ void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, 
                     void *context);
 
 /*
- * Names ADDRESS of process PID in *RESULT. PROGRAM: the time since when the process executed the program that is meant,
- * as stacks have it (uplua_unwind_program of bpf/rule_cache.h), or 0: the last one that had something at ADDRESS.
- * Always fills it; returns 0, or -ENOENT where not even a mapping is known. Functions come from the file's .symtab, a
- * separate debug file (build id, debuglink with its CRC), else .dynsym and MiniDebugInfo; "malloc@plt" from its stubs;
- * of code that no file has, from what the process says of it. An address of the kernel's half is named by
- * /proc/kallsyms whatever PID is; -ENOENT where that does not know it.
+ * Names ADDRESS of process PID, or what is there in a file (STACK_IN_FILE of bpf/stack.h), in *RESULT. PROGRAM: the
+ * time since when the process executed the program that is meant, as stacks have it (uplua_unwind_program of
+ * bpf/rule_cache.h), or 0: the last one that had something at ADDRESS. Always fills it; returns 0, or -ENOENT where not
+ * even a mapping is known. Functions come from the file's .symtab, a separate debug file (build id, debuglink with its
+ * CRC), else .dynsym and MiniDebugInfo; "malloc@plt" from its stubs; of code that no file has, from what the process
+ * says of it. An address of the kernel's half is named by /proc/kallsyms whatever PID is; -ENOENT where that does not
+ * know it.
  */
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct symbol *result);
+
+/*
+ * The address that FRAME of a stack stands for: of what is in a file, where process PID had that mapped while it
+ * executed PROGRAM; where nothing is known of that any more, as nm prints it.
+ */
+uint64_t symbols_address(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t frame);
 
 /*
  * The places in the source of ADDRESS of process PID and PROGRAM, as above, at most ROOM: the innermost inlined

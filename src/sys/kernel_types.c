@@ -215,6 +215,20 @@ static bool find_member(const struct btf_type *structure, const char *name, int 
     return false;
 }
 
+/* The same for PATH, which may lead through one member, a structure, to another. */
+static bool find_inside(const struct btf_type *structure, const char *path, struct kernel_member *result)
+{
+    char outer[64];
+    const char *dot = strchr(path, '.');
+    if (!dot)
+        return find_member(structure, path, 0, 0, result);
+    snprintf(outer, sizeof outer, "%.*s", (int)(dot - path), path);
+    if (!find_member(structure, outer, 0, 0, result))
+        return false;
+    const struct btf_type *inner = type_at(resolve(result->type));
+    return inner && kind_of(inner) == BTF_KIND_STRUCT && find_member(inner, dot + 1, 0, result->offset * 8, result);
+}
+
 int kernel_type_member(uint32_t id, const char *name, struct kernel_member *result)
 {
     struct kernel_type type;
@@ -284,9 +298,10 @@ int kernel_btf_fields(struct kernel_field *fields, size_t count)
             struct kernel_field *field = &fields[i];
             struct kernel_member member;
             if (field->offset != UINT32_MAX || *field->type != *name || strcmp(field->type, name) ||
-                !find_member(types[id], field->name, 0, 0, &member))
+                !find_inside(types[id], field->name, &member))
                 continue;
             field->offset = (uint32_t)member.offset;
+            field->bit = (uint32_t)member.first_bit;
             found++;
         }
     }

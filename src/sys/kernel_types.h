@@ -61,8 +61,9 @@ int kernel_btf_functions(const char *prefix, void (*visit)(const char *name, voi
 
 /* A member of one of the kernel's structures. */
 struct kernel_field {
-    const char *type, *name;
-    uint32_t offset; /* filled in: bytes */
+    const char *type, *name; /* "vm_mm"; "context.vdso": a member of a structure that is a member */
+    uint32_t offset;         /* filled in: bytes … */
+    uint32_t bit;            /* … and in that byte, where it is a bitfield, the first bit */
 };
 
 /*

@@ -42,7 +42,7 @@ static const struct {
 };
 
 /* Members that are added up or chosen between; needed are those before TIME. */
-enum { ROOT, STATE, AREA, ADDRESS, TIME, OTHERS = TIME + 4, PLAIN = sizeof plain / sizeof *plain };
+enum { ROOT, STATE, AREA, ADDRESS, TIME, VDSO = TIME + 4, EXECVE, OTHERS, PLAIN = sizeof plain / sizeof *plain };
 static const char *const others[OTHERS][2] = {
     [ROOT] = {"maple_tree", "ma_root"},
     [STATE] = {"mm_struct", "uprobes_state"},
@@ -52,6 +52,8 @@ static const char *const others[OTHERS][2] = {
     {"inode", "i_ctime_nsec"},
     {"inode", "__i_ctime"}, /* since 6.6 */
     {"inode", "i_ctime"},
+    [VDSO] = {"mm_struct", "context.vdso"},
+    [EXECVE] = {"task_struct", "in_execve"},
 };
 
 /* Where the time of an inode's last change is: CHANGED are the names that it had, the newest first. */
@@ -76,9 +78,9 @@ void kernel_layout_read(struct unwind_kernel *kernel)
 {
     struct kernel_field fields[PLAIN + OTHERS];
     for (size_t i = 0; i < PLAIN; i++)
-        fields[i] = (struct kernel_field){plain[i].type, plain[i].member, 0};
+        fields[i] = (struct kernel_field){plain[i].type, plain[i].member, 0, 0};
     for (size_t i = 0; i < OTHERS; i++)
-        fields[PLAIN + i] = (struct kernel_field){others[i][0], others[i][1], 0};
+        fields[PLAIN + i] = (struct kernel_field){others[i][0], others[i][1], 0, 0};
     const struct kernel_field *other = fields + PLAIN;
     int rc = kernel_btf_fields(fields, PLAIN + OTHERS);
     if (rc && rc != -ENOENT)
@@ -89,6 +91,12 @@ void kernel_layout_read(struct unwind_kernel *kernel)
     for (size_t i = 0; i < PLAIN; i++)
         memcpy((char *)kernel + plain[i].at, &fields[i].offset, sizeof fields[i].offset);
     write_times(kernel, other + TIME);
+    if (other[VDSO].offset != UINT32_MAX)
+        kernel->space_vdso = other[VDSO].offset;
+    if (other[EXECVE].offset != UINT32_MAX) {
+        kernel->task_execve = other[EXECVE].offset;
+        kernel->task_execve_mask = 1u << other[EXECVE].bit;
+    }
     kernel->space_vmas += other[ROOT].offset;
     kernel->trampoline =
         TRAMPOLINE_FIELDS(kernel->task_space, other[STATE].offset + other[AREA].offset, other[ADDRESS].offset);

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,6 +21,7 @@
 #include "sym/image.h"
 #include "unwind/cache.h"
 #include "unwind/kernel_layout.h"
+#include "unwind/numbers.h"
 #include "unwind/slabs.h"
 #include "unwind/table.h"
 
@@ -29,32 +29,18 @@ enum {
     RECALLED_BYTES = 8 << 20,            /* of tables that earlier runs have left */
     RECALL_PATIENCE = 100 * 1000 * 1000, /* ns at most that a command waits for them; all take 7 ms of a CPU */
     SPARE_CHUNKS = 1 << 11,              /* in their slab, for tables that this run makes */
-    WRITTEN = 256,                       /* files, by their inode numbers */
-};
-
-/* A file as the kernel's half will find it. */
-struct kernel_file {
-    uint64_t device, inode; /* as mappings have them */
-    uint64_t changed[2];
-};
-
-/* What the kernel's half was told last of a file: each process that maps it would tell the same. */
-struct written {
-    struct kernel_file file; /* inode 0: of none */
-    uint32_t number;
 };
 
 /* A table that is built and not yet in the kernel. */
 struct pending {
     struct unwind_table table;
-    struct image *image;
-    struct kernel_file file;
+    uint32_t number; /* its file's */
 };
 
 /* A file whose table comes from an earlier run. */
 struct recalled {
     struct unwind_identity identity;
-    uint32_t number; /* of the table; 0: there is none */
+    uint32_t number; /* the file's; 0: there is no table */
 };
 
 struct unwinder {
@@ -66,8 +52,8 @@ struct unwinder {
     size_t rules_written;
     uint64_t *kernel_rules;      /* the map, mapped */
     struct unwind_place *places; /* the map, mapped */
-    uint32_t place_count;        /* 0 stands for none */
     struct slabs slabs;
+    struct numbers numbers;
     struct ring_buffer *wanted;
     struct unwind_kernel *kernel; /* the map, mapped */
     uint32_t generation;
@@ -76,13 +62,12 @@ struct unwinder {
     struct unwind_process process; /* in the making */
     struct pending pending[UNWIND_MAPPINGS];
     size_t pending_count;
-    struct written written[WRITTEN];
     struct unwind_cached *cached; /* what is to be recalled … */
     struct recalled *recalled;    /* … and what was: by the same index */
     size_t cached_count, recalled_count;
     struct unwinder_counts counts;
-    /* The thread that recalls, and the lock of whatever tables are: rules, places, slabs, pending, written, recalled,
-     * counts. */
+    /* The thread that recalls, and the lock of whatever tables are: rules, places, slabs, numbers, pending,
+     * recalled, counts. */
     pthread_t thread;
     pthread_mutex_t lock;
     bool recalls; /* the thread is to be joined */
@@ -146,20 +131,24 @@ static int build(void *context, const struct elf_file *elf, const struct debug_f
     return rc;
 }
 
-/* The table NUMBER is found by its FILE too; 0: the file has none. */
-static void write_file(struct unwinder *unwinder, const struct kernel_file *file, uint32_t number)
+/* IMAGE is the file NUMBER; 0: no number is left. */
+static void set_number(struct unwinder *unwinder, struct image *image, uint32_t number)
 {
-    struct written *written = &unwinder->written[file->inode % WRITTEN];
-    if (!file->inode || (written->number == number && !memcmp(&written->file, file, sizeof *file)))
+    image_set_number(image, number ? (int)number : -1);
+    if (number)
+        symbols_number(unwinder->symbols, number, image, NULL);
+    else
+        unwinder->counts.failures++;
+}
+
+/* The FILE of IMAGE, which has NUMBER, is as it is told now: it may have another link, another owner. */
+static void write_file(struct unwinder *unwinder, struct image *image, const struct kernel_file *file, uint32_t number)
+{
+    uint32_t other = numbers_set(&unwinder->numbers, file, number);
+    if (!other)
         return;
-    struct unwind_inode key = {.inode = file->inode, .device = major(file->device) << 20 | minor(file->device)};
-    struct unwind_known value = {
-        .table = number,
-        .changed_seconds = file->changed[0],
-        .changed_nanoseconds = (uint32_t)file->changed[1],
-    };
-    if (!bpf_map_update_elem(unwinder->maps.files, &key, &value, BPF_ANY))
-        *written = (struct written){*file, number};
+    symbols_number(unwinder->symbols, other, image, NULL);
+    unwinder->places[other] = unwinder->places[number];
 }
 
 /* The table of the file of IDENTITY that an earlier run has left; NULL: there is none. */
@@ -177,44 +166,48 @@ static void build_table(struct unwinder *unwinder, struct image *image, uint64_t
         return;
     struct unwind_identity identity = unwind_identity_of(image_stat(image));
     struct kernel_file file = {device, inode, {identity.changed[0], identity.changed[1]}};
-    int known = image_table(image);
-    if (known) { /* its last change may be a new one: of its links, its owner */
-        write_file(unwinder, &file, known > 0 ? (uint32_t)known : 0);
+    int known = image_number(image);
+    if (known > 0)
+        write_file(unwinder, image, &file, (uint32_t)known);
+    if (known)
         return;
-    }
     const struct recalled *recalled = find_recalled(unwinder, &identity);
     if (recalled) {
-        image_set_table(image, (int)recalled->number);
-        write_file(unwinder, &file, recalled->number);
+        set_number(unwinder, image, recalled->number);
+        write_file(unwinder, image, &file, recalled->number);
         unwind_cache_note(unwinder->cache, unwinder->cached[recalled - unwinder->recalled].name);
         return;
     }
-    image_set_table(image, -1);
-    if (image_read(image, build, unwinder)) {
-        write_file(unwinder, &file, 0);
+    int rc = image_read(image, build, unwinder);
+    if (rc && kernel_device(device) == unwinder->kernel->memory_device) { /* code of a process's own: it is no file's */
+        image_set_number(image, -1);
         return;
     }
-    struct pending *pending = &unwinder->pending[unwinder->pending_count++];
-    pending->image = image;
-    pending->file = file;
+    uint32_t number = numbers_get(&unwinder->numbers, &file);
+    set_number(unwinder, image, number);
+    if (!rc && number && !strcmp(image_module(image), "[vdso]"))
+        unwinder->kernel->vdso = number;
+    if (!rc && number)
+        unwinder->pending[unwinder->pending_count++].number = number;
+    else if (!rc)
+        unwind_table_free(&unwinder->pending[unwinder->pending_count].table);
+    else if (number)
+        unwinder->places[number].state = UNWIND_SEEN;
 }
 
-/* TABLE, whose chunks stand at the beginning of the slabs' room, is FILE's from now on. Its number; 0: none is left. */
-static uint32_t write_table(struct unwinder *unwinder, const struct unwind_table *table, const struct kernel_file *file)
+/* TABLE, whose chunks stand at the beginning of the slabs' room, is that of file NUMBER from now on. */
+static void write_table(struct unwinder *unwinder, const struct unwind_table *table, uint32_t number)
 {
-    if (unwinder->place_count + 1 == UNWIND_TABLES)
-        return 0;
     for (; unwinder->rules_written < unwinder->rules.count; unwinder->rules_written++)
         unwinder->kernel_rules[unwinder->rules_written] = unwinder->rules.items[unwinder->rules_written];
-    struct unwind_place *place = &unwinder->places[++unwinder->place_count];
-    place->slab = slabs_take(&unwinder->slabs, unwind_table_chunks(table), &place->first);
+    struct unwind_place *place = &unwinder->places[number];
+    place->slab = (uint16_t)slabs_take(&unwinder->slabs, unwind_table_chunks(table), &place->first);
     place->start_block = (uint32_t)(table->start >> UNWIND_BLOCK_SHIFT);
     place->block_count = table->block_count;
-    write_file(unwinder, file, unwinder->place_count);
+    __atomic_store_n(&place->state, UNWIND_SEEN, __ATOMIC_RELEASE); /* the kernel's half may look at it already */
     unwinder->counts.tables++;
     unwinder->counts.rows += table->row_count;
     unwinder->counts.bytes += unwind_table_chunks(table) * sizeof *table->chunks;
-    return unwinder->place_count;
 }
 
 /* Writes the tables that were built, and the rules that they use, into the kernel's maps. */
@@ -226,29 +219,36 @@ static void write_tables(struct unwinder *unwinder)
     int rc = chunks ? slabs_reserve(&unwinder->slabs, chunks) : 0;
     for (size_t i = 0; i < unwinder->pending_count; i++) {
         struct pending *pending = &unwinder->pending[i];
-        uint32_t number = 0;
         if (!rc) {
             memcpy(slabs_room(&unwinder->slabs), pending->table.chunks,
                    unwind_table_chunks(&pending->table) * sizeof *pending->table.chunks);
-            number = write_table(unwinder, &pending->table, &pending->file);
-        }
-        if (number)
-            image_set_table(pending->image, (int)number);
-        else
+            write_table(unwinder, &pending->table, pending->number);
+        } else {
+            unwinder->places[pending->number].state = UNWIND_SEEN;
             unwinder->counts.failures++;
+        }
         unwind_table_free(&pending->table);
     }
     unwinder->pending_count = 0;
 }
 
-/* The executable mappings of MAPS for the kernel; of too many only those that have a table. Their number. */
-static size_t list_mappings(struct unwinder *unwinder, const struct maps *maps, bool with_table)
+/* The number of the file that MAPPING is of; 0: it has none. */
+static uint32_t number_of(const struct unwinder *unwinder, const struct mapping *mapping)
+{
+    int number = mapping->image ? image_number(mapping->image) : 0;
+    if (!mapping->image && mapping->executable && mapping->inode)
+        return numbers_find(&unwinder->numbers, mapping->device, mapping->inode);
+    return number > 0 ? (uint32_t)number : 0;
+}
+
+/* The executable mappings of MAPS for the kernel; of too many only those OF_FILES. Their number. */
+static size_t list_mappings(struct unwinder *unwinder, const struct maps *maps, bool of_files)
 {
     size_t count = 0;
     for (size_t i = 0; i < maps->count; i++) {
         const struct mapping *mapping = &maps->items[i];
-        int table = mapping->image ? image_table(mapping->image) : 0;
-        if (!mapping->executable || mapping->gone || (with_table && table <= 0))
+        uint32_t number = number_of(unwinder, mapping);
+        if (!mapping->executable || mapping->gone || (of_files && !number))
             continue;
         if (mapping->start >= UNWIND_NO_START) /* [vsyscall], in the kernel's half of addresses */
             continue;
@@ -257,7 +257,7 @@ static size_t list_mappings(struct unwinder *unwinder, const struct maps *maps, 
                 .start = mapping->start,
                 .pages = (uint32_t)((mapping->end - mapping->start) >> UNWIND_PAGE_SHIFT),
                 .offset = mapping->inode ? (uint32_t)(mapping->offset >> UNWIND_PAGE_SHIFT) : 0,
-                .table = table > 0 ? (uint32_t)table : 0,
+                .number = number,
             };
         count++;
     }
@@ -283,13 +283,23 @@ static int write_process(const struct unwinder *unwinder, pid_t pid)
     return rc;
 }
 
+/* The file that cannot be opened any more, and that MAPPING is of, has its name only. */
+static void name_file(struct unwinder *unwinder, const struct mapping *mapping)
+{
+    uint32_t number = mapping->inode ? numbers_find(&unwinder->numbers, mapping->device, mapping->inode) : 0;
+    if (number)
+        symbols_number(unwinder->symbols, number, NULL, mapping->path);
+}
+
 /* Makes the tables of all that MAPS has or had: what a process executed for a moment the next one executes again. */
 static void build_tables(struct unwinder *unwinder, const struct maps *maps)
 {
     pthread_mutex_lock(&unwinder->lock);
     for (size_t i = 0; i < maps->count; i++)
-        if (maps->items[i].executable)
+        if (maps->items[i].executable && maps->items[i].image)
             build_table(unwinder, maps->items[i].image, maps->items[i].device, maps->items[i].inode);
+        else if (maps->items[i].executable)
+            name_file(unwinder, &maps->items[i]);
     write_tables(unwinder);
     pthread_mutex_unlock(&unwinder->lock);
 }
@@ -327,7 +337,11 @@ static void recall(struct unwinder *unwinder, const struct unwind_cached *entry,
     if (!unwind_cache_read(unwinder->cache, entry, &unwinder->rules, slabs_room(&unwinder->slabs), identity, &table))
         return;
     struct kernel_file file = {identity->device, identity->inode, {identity->changed[0], identity->changed[1]}};
-    recalled->number = write_table(unwinder, &table, &file);
+    recalled->number = numbers_get(&unwinder->numbers, &file);
+    if (recalled->number)
+        write_table(unwinder, &table, recalled->number);
+    else
+        unwinder->counts.failures++;
 }
 
 /* A thread: loads what earlier runs have left, one file after the other, into one slab. */
@@ -395,7 +409,7 @@ void unwinder_add_file(struct unwinder *unwinder, const char *path)
 static void on_change(void *context, pid_t pid, const struct maps *maps, enum symbols_change change)
 {
     struct unwinder *unwinder = context;
-    if (unwinder->everybody && !is_loaded(unwinder, pid))
+    if (unwinder->everybody && !is_loaded(unwinder, pid) && change != SYMBOLS_ASKED)
         return;
     if (change == SYMBOLS_MAPPED)
         load(unwinder, pid, maps);
@@ -446,11 +460,23 @@ static void *map_array(int fd, size_t size)
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
+/* The device of files that have no place in any folder; 0: not known. */
+static uint32_t memory_device(void)
+{
+    struct stat stat;
+    int fd = memfd_create("uplua", MFD_CLOEXEC);
+    bool known = fd >= 0 && !fstat(fd, &stat);
+    if (fd >= 0)
+        close(fd);
+    return known ? kernel_device(stat.st_dev) : 0;
+}
+
 static void write_kernel(struct unwinder *unwinder)
 {
     struct unwind_kernel *kernel = unwinder->kernel;
     kernel->code_mask = arch_code_mask();
     kernel->listening = 1;
+    kernel->memory_device = memory_device();
     kernel->page_shift = (uint32_t)__builtin_ctzl((unsigned long)sysconf(_SC_PAGESIZE));
     kernel_layout_read(kernel);
     write_change(unwinder);
@@ -471,6 +497,7 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
     unwinder->everybody = everybody;
     unwinder->cache = unwind_cache_open();
     unwinder->slabs.map = maps->slabs;
+    unwinder->numbers.map = maps->files;
     unwinder->kernel_rules = map_array(maps->rules, RULE_NUMBERS * sizeof *unwinder->kernel_rules);
     unwinder->places = map_array(maps->tables, UNWIND_TABLES * sizeof *unwinder->places);
     unwinder->kernel = map_array(maps->kernel, sizeof *unwinder->kernel);
@@ -482,6 +509,7 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
         return error_set(err, rc, "unwind tables: cannot map the kernel's: %s", error_reason(rc));
     }
     write_kernel(unwinder);
+    unwinder->numbers.kernel = unwinder->kernel;
     symbols_watch(symbols, on_change, unwinder);
     return 0;
 }

@@ -52,13 +52,13 @@ static void first(void)
 {
     struct error err;
     int ready[4], events = events_open(&err);
-    expect(events >= 0 && events_add(events, interrupt_fd(), &err) == 0);
+    expect(events >= 0 && events_add(events, interrupt_fd(), false, &err) == 0);
     expect(interrupt_signal(NULL) == 0);
     expect(events_wait(events, 0, ready, 4) == 0);
     raise(SIGTERM);
     bool from_terminal = true;
     expect(interrupt_signal(&from_terminal) == SIGTERM && !from_terminal);
-    expect(events_wait(events, 1000, ready, 4) == 1 && ready[0] == interrupt_fd());
+    expect(events_wait(events, 1000000000, ready, 4) == 1 && ready[0] == interrupt_fd());
     interrupt_take();
     expect(events_wait(events, 0, ready, 4) == 0);
     expect(interrupt_signal(NULL) == SIGTERM);

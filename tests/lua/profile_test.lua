@@ -32,7 +32,7 @@ up.at_exit(function()
   for k, count in stacks:pairs() do print("stack", count, names(k[1]), names(k[2]), k[1]:folded(), k[2]:folded()) end
   local expected = {} -- the joined stack of each sample is both of its parts
   for k, count in stacks:pairs() do
-    local text = names(k[2]) .. (#k[2] > 0 and " " or "") .. names(k[1])
+    local text = names(k[2]) .. (#k[2] > 0 and #k[1] > 0 and " " or "") .. names(k[1])
     expected[text] = (expected[text] or 0) + count
   end
   for s, count in joined:pairs() do expected[names(s)] = (expected[names(s)] or 0) - count end

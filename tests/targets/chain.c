@@ -4,8 +4,9 @@
  *   chain KIND…   one after the other: shallow (23 calls), deep (101), tail, variable, aligned, expression, saved,
  *                 held, handler, null (a call of address 0, whose SIGSEGV is handled), data (the same, of a place that
  *                 holds no code), first (of a function's first instruction), lost (a return to where no call stood
- *                 before), sorted, thread, generated, unframed; alone: library, mappings, contended, clocked (asks for
- *                 the time below 23 calls, again and again from "ready" on, until it is killed), late (below 101)
+ *                 before), sorted, thread, generated, in_memory (the same in a file of memfd_create), unframed; alone:
+ * library, mappings, contended, clocked (asks for the time below 23 calls, again and again from "ready" on, until it is
+ * killed), late (below 101)
  *
  * library, mappings and contended (mappings that two threads change) call `mapped` before, and go on at SIGUSR1:
  * whoever traces has taken in the new mappings then.
@@ -265,9 +266,10 @@ NOINLINE long thread(void)
 }
 
 /* Calls mark through CODE, which the program writes while it runs, as a just-in-time compiler does. */
-static NOINLINE long generate(const void *code, size_t size)
+static NOINLINE long generate(const void *code, size_t size, int file)
 {
-    void *place = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *place =
+        mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, file < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, file, 0);
     if (place == MAP_FAILED)
         return -1;
     memcpy(place, code, size);
@@ -281,16 +283,23 @@ static NOINLINE long generate(const void *code, size_t size)
 }
 
 /* It keeps frame pointers. */
+#ifdef __x86_64__
+/* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
+static const unsigned char framed[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
+#else
+/* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret */
+static const unsigned framed[] = {0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0};
+#endif
+
 NOINLINE long generated(void)
 {
-#ifdef __x86_64__
-    /* push %rbp; mov %rsp, %rbp; call *%rdi; pop %rbp; ret */
-    static const unsigned char code[] = {0x55, 0x48, 0x89, 0xe5, 0xff, 0xd7, 0x5d, 0xc3};
-#else
-    /* stp x29, x30, [sp, #-16]!; mov x29, sp; blr x0; ldp x29, x30, [sp], #16; ret */
-    static const unsigned code[] = {0xa9bf7bfd, 0x910003fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0};
-#endif
-    return generate(code, sizeof code) + sink;
+    return generate(framed, sizeof framed, -1) + sink;
+}
+
+NOINLINE long in_memory(void)
+{
+    int file = memfd_create("code", MFD_CLOEXEC);
+    return file < 0 || ftruncate(file, 1 << 16) ? -1 : generate(framed, sizeof framed, file) + sink;
 }
 
 /* It keeps none, and a zero where one would be. */
@@ -303,7 +312,7 @@ NOINLINE long unframed(void)
     /* stp x29, x30, [sp, #-16]!; mov x29, xzr; blr x0; ldp x29, x30, [sp], #16; ret */
     static const unsigned code[] = {0xa9bf7bfd, 0xaa1f03fd, 0xd63f0000, 0xa8c17bfd, 0xd65f03c0};
 #endif
-    return generate(code, sizeof code) + sink;
+    return generate(code, sizeof code, -1) + sink;
 }
 
 NOINLINE void mapped(void)
@@ -396,16 +405,16 @@ static run_kind *find_kind(const char *name)
     static const struct {
         const char *name;
         run_kind *run;
-    } kinds[] = {{"shallow", shallow},   {"deep", deep},
-                 {"variable", variable}, {"aligned", aligned},
-                 {"tail", tail},         {"expression", expression},
-                 {"saved", saved},       {"held", held},
-                 {"handler", handler},   {"null", null},
-                 {"data", data},         {"first", first},
-                 {"lost", lost},         {"sorted", sorted},
-                 {"thread", thread},     {"generated", generated},
-                 {"unframed", unframed}, {"clocked", clocked},
-                 {"late", late}};
+    } kinds[] = {{"shallow", shallow},     {"deep", deep},
+                 {"variable", variable},   {"aligned", aligned},
+                 {"tail", tail},           {"expression", expression},
+                 {"saved", saved},         {"held", held},
+                 {"handler", handler},     {"null", null},
+                 {"data", data},           {"first", first},
+                 {"lost", lost},           {"sorted", sorted},
+                 {"thread", thread},       {"generated", generated},
+                 {"in_memory", in_memory}, {"unframed", unframed},
+                 {"clocked", clocked},     {"late", late}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(name, kinds[i].name))
             return kinds[i].run;

@@ -1,8 +1,9 @@
 -- The blocks that the target holds, from their allocation to their free: what handlers keep of them. The script reads
 -- them by uplua.allocators.report.
-local capture = require "uplua.compile.capture"
-local space   = require "uplua.allocators.space"
-local up      = require "uplua"
+local aggregate = require "uplua.objects.aggregate"
+local capture   = require "uplua.compile.capture"
+local space     = require "uplua.allocators.space"
+local up        = require "uplua"
 
 local blocks = {}
 
@@ -27,8 +28,8 @@ end
 function blocks.track(options)
   local live    = up.hash { max = options.blocks } -- key of an address → block
   local moving  = up.hash { max = MOST_MOVING }    -- key of a thread → block that a realloc under way may free
-  local unknown = up.count()                      -- frees of blocks that are not in live
-  local copied  = up.count()                      -- … that a process has from the one that it forked away from
+  local unknown = aggregate.keep_quiet(up.count()) -- frees of blocks that are not in live
+  local copied  = aggregate.keep_quiet(up.count()) -- … that a process has from the one that it forked away from
   local key, new, follows = key_of(), record_of(options.stack), options.follow or always
   local kept = { live = live, moving = moving, unknown = unknown, copied = copied }
 

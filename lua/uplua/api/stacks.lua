@@ -38,7 +38,8 @@ Each stack is one object: stacks can be keys of tables. A frame is a table:
   {
     head = { "field", "" }, class = "Frame",
     { [[`address`]],
-      [[a number; beyond 2^53 a `uint64_t`]],
+      [[where the code is in the process that had the stack first, or, once that is forgotten, in the file, as `nm`
+        prints it; a number, beyond 2^53 a `uint64_t`]],
       defines = "`frame.address: address`" },
     { [[`symbol`]],
       [[the function's name; nil where none is known]],
@@ -126,10 +127,11 @@ A table takes some milliseconds to make, more on a busy machine. `[mapping not k
 had mapped before and whose table is still being made. It also comes while another thread changes the mappings, when the
 kernel cannot be asked.
 
-A stack knows which program its process executed when it was taken: frames of a program that `exec` has replaced, or of
-a process that had the number before, keep their names. Of one program the newest library at an address counts: frames
-in a plug-in that was unloaded (dlclose) get the names of the one that was loaded in its place.
-`up.symbol(pid, address)` has no stack: it names the code that is there now.
+A stack is code, not a process: the same calls in the same files are one stack, in however many processes, wherever
+these have the files in their memory, and after they have exited. Who wants stacks by process puts `e.pid` or `e.comm`
+into the key. Code that no file has, of just-in-time compilers, is its process's. A file that is replaced or written to
+is another file; of what was overwritten, only offsets are known. `up.symbol(pid, address)` has no stack: it names the
+code that is there now.
 
 Some tables are ready before the probes are: those of a PID or of a command, of the programs that the command's words
 name (`env python3 …`, `sh -c 'make; ls'`, a script's `#!`), of their libraries, and of programs in earlier runs of the

@@ -20,7 +20,8 @@ local frame, meta = {}, {}
 local u64       = ffi.typeof "uint64_t"
 local words     = ffi.typeof "const uint64_t *"
 local KERNEL    = 2ULL ^ 63
-local UNMARKED  = bit.bnot(ffi.cast("uint64_t", contract.STACK_INTERRUPTED))
+local IN_FILE   = ffi.cast("uint64_t", contract.STACK_IN_FILE)
+local C         = ffi.C
 
 local own = run.part(function()
   return { symbols = nil } -- uplua.core's, made when first needed
@@ -61,10 +62,6 @@ frame.hex = hex
 
 local function plain(address) return address < 2 ^ 53 and tonumber(address) or address end
 
--- The address that FRAME, one of a stack's, stands for: that of one that was interrupted is marked (STACK_INTERRUPTED
--- of bpf/stack.h).
-local function address_of(frame) return frame < KERNEL and bit.band(frame, UNMARKED) or frame end
-
 -- The last part of a path.
 function frame.basename(path) return path:match "[^/]+$" or path end
 
@@ -98,15 +95,16 @@ function frame.copy(one)
   return setmetatable(copy, meta)
 end
 
--- The frames of the addresses RAW (a string of 64-bit integers, the innermost first) in process PID while it executed
--- PROGRAM, as stacks have it (a string of one such integer); nil: the last one that had something there.
+-- The frames RAW of a stack (a string of 64-bit integers, the innermost first), which was seen in process PID while it
+-- executed PROGRAM, as stacks have it (a string of one such integer); nil: the last one that had something there.
 function frame.resolve(pid, raw, program)
-  local list = {}
-  local found = frame.symbols():resolve(pid, raw, program)
-  local address = ffi.cast(words, raw)
+  local list, symbols = {}, frame.symbols()
+  local found = symbols:resolve(pid, raw, program)
+  local address, of = ffi.cast(words, raw), ffi.cast("struct uplua_symbols *", symbols:pointer())
+  local since = program and ffi.cast(words, program)[0] or 0ULL
   for i = 1, #raw / 8 do
     list[i] = setmetatable({
-      address = plain(address_of(address[i - 1])),
+      address = plain(C.symbols_address(of, pid, since, address[i - 1])),
       symbol  = found[3 * i - 2] or nil,
       module  = found[3 * i - 1] or nil,
       offset  = found[3 * i],
@@ -158,8 +156,12 @@ local function resolve_one(what, pid, address)
     end
     if address < 0 then address = ffi.cast("int64_t", address) end
   end
-  local raw = int64_bytes.of(address)
-  return frame.resolve(pid, raw), raw
+  local word = ffi.cast(u64, address)
+  local is_none = word >= IN_FILE and word < KERNEL -- it is what stacks have in place of addresses
+  local raw = int64_bytes.of(is_none and 0 or address)
+  local list = frame.resolve(pid, raw)
+  if is_none then list[1].address, list[1].offset = plain(word), plain(word) end
+  return list, raw
 end
 
 local function check_pid(what, pid, lowest)

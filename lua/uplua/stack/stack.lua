@@ -10,6 +10,7 @@
 --   s:folded()    "main;serve;zmalloc": the outermost first, functions without offsets, for flame graphs
 --   s:key()       equal for stacks that print equally: to merge those of several processes in a view
 --   s.id          the id, a uint64_t
+-- A stack is code, of whichever process: its frames are places in files (STACK_IN_FILE of bpf/stack.h).
 local ffi              = require "ffi"
 local bit              = require "bit"
 local contract         = require "uplua.contract"
@@ -52,8 +53,8 @@ local own = run.part(function()
     foreseen = nil,   -- paths of the programs that the command will execute
   }
 end)
--- An object's state: { id, pid, program (since when the process executed it, a u64), ending, raw (its frames, u64
--- each), list, lines, text, folded, renamings }.
+-- An object's state: { id, pid (of the process that it was first seen in), program (since when that executed it, a
+-- u64), ending, raw (its frames, u64 each), list, lines, text, folded, renamings }.
 local set_state, state_of = debug.setfenv, debug.getfenv
 local names = frame.symbols
 
@@ -160,9 +161,9 @@ end
 local function text_of(state, style)
   local lines = {}
   for i, one in ipairs(style.lines and resolve_lines(state) or resolve(state)) do lines[i] = frame.text(one, style) end
-  if #lines == 0 then lines[1] = state.raw and "[no frames]" or "[stack not recorded]" end
   local list = state.list
-  lines[#lines + 1] = list and #list > 0 and missing(state, list[#list]) or nil
+  lines[#lines + 1] = list and missing(state, list[#list])
+  if #lines == 0 then lines[1] = state.raw and "[no frames]" or "[stack not recorded]" end
   if style.reverse then
     for i = 1, math.floor(#lines / 2) do lines[i], lines[#lines + 1 - i] = lines[#lines + 1 - i], lines[i] end
   end
@@ -243,7 +244,7 @@ function meta:__tostring()
   refresh(state)
   if state.text then return state.text end
   local shown = text_of(state, STYLES)
-  if state.raw then state.text = shown end
+  if state.raw then state.text, state.list = shown, nil end -- of ten thousand stacks the text is enough
   return shown
 end
 
@@ -320,6 +321,7 @@ end
 
 local found_functions = {}
 local KERNEL_HALF = 2 ^ 31 -- the upper half of an address of the kernel is so much at least
+local IN_FILE = contract.STACK_IN_FILE / 2 ^ 32 -- a bit of the upper half
 
 -- For those who look at many stacks: what is at each address of S, the innermost first: a list of frames, of the
 -- functions that were inlined there and then of the function proper. It is the same list wherever the address comes
@@ -330,12 +332,14 @@ function stack.functions(s, known)
   if not load(state) then return found_functions, 0, "[stack not recorded]" end
   local address, count = ffi.cast(words, state.raw), #state.raw / 8
   local of_program = table_in(table_in(known, state.pid), state.program or "")
+  local of_files = table_in(known, "files") -- which are of no process
   local above -- the upper half of the address before
   for i = 1, count do
     local high, low = tonumber(bit.rshift(address[i - 1], 32)), tonumber(bit.band(address[i - 1], 0xffffffffULL))
     -- As src/sym/fold.c has it: the first frame stands where it is, and so does the program's below the kernel's.
     local returns = i > 1 and high + low > 0 and (high >= KERNEL_HALF or above < KERNEL_HALF)
-    local half = table_in(of_program, high + 0.5) -- no integer, which would make an array part
+    local in_file = high < KERNEL_HALF and bit.band(high, IN_FILE) ~= 0
+    local half = table_in(in_file and of_files or of_program, high + 0.5) -- no integer, which would make an array part
     local key = returns and low + 0.5 or low + 0.25
     local functions = half[key]
     if not functions then
