@@ -10,6 +10,7 @@
 # make test-debugger compares a thousand stacks of seven programs of Debian's with gdb's; installs what it needs
 # make test-arguments compares arguments by name with gdb's, in zlib, lua5.4, sqlite3 and leveldb by two compilers; fetches their sources
 # make test-vars  compares variables with gdb's at many instructions of zlib, bzip2, lua5.4, sqlite3 and leveldb, the same way
+# make test-slide    compares probes that have slid with probes at the entries, in runs of Debian's programs, and prints how many slide
 # make test-neighbours   runs scripts and the tools that people use for the same on one run of a program; installs these
 # make test-browser  opens flame graphs in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, and BPF objects, under libFuzzer
@@ -293,6 +294,14 @@ test-vars:
 	@$(MAKE) --no-print-directory uplua
 	@tests/debugger/variables/run
 
+# Probes that have slid beside probes at the entries, in real runs, which takes ten minutes: no part of `make test`.
+.PHONY: test-slide
+test-slide:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install slide
+	@$(MAKE) --no-print-directory tests
+	@tests/slide/run
+	@./uplua tests/slide/shares.lua
+
 # Scripts beside strace, perf and bpftrace, which it installs: no part of `make test`.
 .PHONY: test-neighbours
 test-neighbours:
@@ -325,7 +334,9 @@ bench:
 	@$(MAKE) --no-print-directory bench-programs
 	@tests/bench/run
 	@tests/bench/names
+	@tests/bench/emits
 	@tests/bench/sampling
+	@tests/bench/churn
 	@tests/bench/scripts
 	@./uplua tests/bench/hits.lua
 

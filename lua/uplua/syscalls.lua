@@ -19,7 +19,7 @@ local syscalls = {}
 
 local OPTIONS = {
   failed = option_table.boolean, strings = option_table.integer(1, 255), stack = option_table.boolean,
-  size = text.parse_size,
+  size = text.size,
 }
 
 -- failed(ret): true if RET, what a call returned, is an error; in handlers, too.

@@ -24,8 +24,9 @@ extern const struct arch_cpu {
     int return_pops;     /* stack pointer right after a function's return minus the one at its entry */
     int return_address;  /* of the register that holds it at entry; -1: it is at [stack pointer] */
     uint16_t elf_machine;
-    uint32_t relocation_indirect; /* type of relocations that call a resolver (R_…_IRELATIVE) */
-    const char *library_folder;   /* Debian's name of the folder below /usr/lib that holds this CPU's libraries */
+    uint32_t relocation_indirect;      /* type of relocations that call a resolver (R_…_IRELATIVE) */
+    uint32_t relocation_thread_offset; /* of those that fill in a variable's distance from the thread pointer */
+    const char *library_folder;        /* Debian's name of the folder below /usr/lib that holds this CPU's libraries */
 } arch_cpu;
 
 /* Byte offset in the context of integer argument N at a function's entry; -1 where it is not in a register. */
@@ -44,8 +45,7 @@ const char *arch_register_name(unsigned number);
 /* The register of which NAME ("eax", "w0") means the lowest *BITS, 0: bits 8 to 15; NULL if it is no such name.
  * Static. */
 const char *arch_register_whole(const char *name, int *bits);
-/* True if a probe may slide past an instruction that changes the register at OFFSET (struct arch_instruction's
- * HARMLESS). */
+/* True if the register at OFFSET is nobody's at a function's entry: no caller and no callee expects anything in it. */
 bool arch_register_may_change(int offset);
 
 /* What a walk up the stack needs to know of the registers. */

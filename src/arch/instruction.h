@@ -8,25 +8,63 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum {
+    ARCH_WORDS = 34, /* registers of a context at most; each is named by its number there: its offset / 8 */
+    ARCH_HERE,       /* in a register's place: the address of the instruction's first byte */
+};
+
 struct arch_instruction {
     unsigned length;
     bool refused; /* the kernel puts no probe on it */
     /* the kernel does something else in its place, so that a probe on it would corrupt the program: what; else NULL */
     const char *mistaken;
-    bool replaced; /* the kernel puts a call in its place, which overwrites the stack below the stack pointer */
-    bool emulated; /* a probe on it costs no single step: the kernel does itself what it does */
-    bool push;     /* it puts a register on the stack, as the beginning of a function does once */
-    /* once it has run, a handler sees what it would have seen before: its registers, the stack and memory; and it
-     * surely ends */
-    bool harmless;
+    bool replaced;    /* the kernel puts a call in its place, which overwrites the stack below the stack pointer */
+    bool emulated;    /* a probe on it costs no single step: the kernel does itself what it does */
+    bool push;        /* it puts a register on the stack, as the beginning of a function does once */
     bool landing_pad; /* marks where calls and jumps may lead to, and does nothing else: endbr64, bti */
     bool nop;         /* it does nothing */
     bool conditional; /* a jump on a condition */
     bool returns;     /* from the function */
-    bool indirect;    /* a jump to where a register or a table says: maybe into the same function */
-    bool calls;       /* another function, and comes back */
-    bool direct;      /* a jump or call to a fixed place: */
-    int64_t target;   /* bytes from the instruction's first */
+    /* Jumps by a table, maybe into the same function. A bit for each register, and ARCH_WORDS for memory with an
+     * index: */
+    uint64_t jumps_by; /* it jumps to where these say, … */
+    uint64_t computes; /* … into which it has put the sum of registers, or what it has read with an index */
+    bool indexed;      /* it reads memory with an index, from the table at ABSOLUTE if that is not 0 */
+    bool calls;        /* another function, and comes back */
+    bool direct;       /* a jump or call to a fixed place: */
+    int64_t target;    /* bytes from the instruction's first */
+    bool refers;       /* it computes the address of a fixed place: TARGET, or ABSOLUTE if that is not 0 */
+    uint64_t absolute;
+};
+
+/* Memory that an instruction reads or writes. */
+enum arch_memory {
+    MEMORY_NONE,
+    MEMORY_BASED,  /* at OFFSET from what the register BASE holds */
+    MEMORY_HERE,   /* at OFFSET from the instruction's first byte */
+    MEMORY_THREAD, /* at OFFSET from the thread pointer, and from there at what the register BASE holds, if it is one */
+};
+
+/*
+ * What an instruction does that changes nothing but registers and memory, and traps on no value: which of them.
+ * Addresses are of before it runs.
+ */
+struct arch_effect {
+    uint64_t changes; /* a bit for each register that holds something else afterwards, … */
+    bool follows;     /* … of which TO then holds what FROM has held, plus PLUS */
+    uint8_t to, from;
+    int64_t plus;
+    enum arch_memory memory;
+    uint8_t base;
+    int64_t offset;
+    unsigned size; /* bytes of memory */
+    bool writes;   /* that memory; else it is read */
+    bool aligned;  /* it faults where the address is no multiple of SIZE */
+    /* so many whole registers are written there, or read from there, one behind the other, ARCH_WORDS for anything
+     * else; 0: no whole register is */
+    unsigned word_count;
+    uint8_t words[2];
+    bool pushes; /* besides, it puts 8 bytes onto the stack */
 };
 
 struct arch_code {
@@ -34,6 +72,11 @@ struct arch_code {
     unsigned step; /* instructions start at multiples of it */
     /* The instruction that CODE (SIZE bytes) begins with; false where that is none. */
     bool (*decode)(const uint8_t *code, size_t size, struct arch_instruction *instruction);
+    uint8_t stack_pointer;     /* its number */
+    unsigned entry_misaligned; /* what it has at a function's entry, by the ABI, modulo 16 */
+    /* The same for what that instruction changes; false where it may fault or trap whatever its addresses are, or does
+     * more than struct arch_effect can tell. */
+    bool (*effect)(const uint8_t *code, size_t size, struct arch_effect *effect);
     /*
      * Bytes from OFFSET of CODE (SIZE bytes) to behind what the CPU has to run without an interruption, if OFFSET is
      * inside: a probe would interrupt it, again and again. 0: it is not.

@@ -101,21 +101,154 @@ static bool is_refused(uint32_t word)
     return is_one_of(word, list, sizeof list / sizeof *list) && !is_simulated(word) && !is_steppable_hint(word);
 }
 
-/* nop and bti; what sets nothing but the flags. paciasp is none of them: it changes the return address. */
-static bool is_harmless(uint32_t word)
+/* --- what instructions change --- */
+
+enum { SP = 31, FLAGS = 33 }; /* their numbers in struct user_pt_regs; where an instruction has 31, it may mean zero */
+
+static uint64_t bit(unsigned number)
+{
+    return UINT64_C(1) << number;
+}
+
+/* COUNT bits of WORD from bit FROM on. */
+static unsigned field(uint32_t word, unsigned from, unsigned count)
+{
+    return word >> from & ((1u << count) - 1);
+}
+
+/* add, sub, and, orr, eor, movz, ubfm … with a constant. */
+static bool immediate_effect(uint32_t word, struct arch_effect *effect)
+{
+    unsigned to = field(word, 0, 5), kind = field(word, 23, 3);
+    bool is_add = kind == 2, is_logical = kind == 4, sets_flags = word >> 29 & 1, wide = word >> 31;
+    if (kind < 2 || kind == 3) /* adr, which is emulated; with tags of memory */
+        return false;
+    bool may_be_sp = (is_add && !sets_flags) || (is_logical && field(word, 29, 2) != 3);
+    effect->changes = bit(FLAGS) | (to < 31 || may_be_sp ? bit(to) : 0);
+    if (is_add && wide && effect->changes & bit(to) && !(to == SP && sets_flags)) {
+        int64_t constant = (int64_t)field(word, 10, 12) << (word >> 22 & 1 ? 12 : 0);
+        effect->follows = true;
+        effect->to = (uint8_t)to;
+        effect->from = (uint8_t)field(word, 5, 5);
+        effect->plus = word >> 30 & 1 ? -constant : constant;
+    }
+    return true;
+}
+
+/* What computes with registers. */
+static bool register_effect(uint32_t word, struct arch_effect *effect)
 {
     static const struct encoding list[] = {
-        {0xffffffff, 0xd503201f}, /* nop */
-        {0xffffff3f, 0xd503241f}, /* bti */
-        {0x7f80001f, 0x7100001f}, /* cmp with a constant, … */
-        {0x7f20001f, 0x6b00001f}, /* … a shifted … */
-        {0x7fe0001f, 0x6b20001f}, /* … and an extended register */
-        {0x7f80001f, 0x3100001f}, /* cmn with a constant … */
-        {0x7f20001f, 0x2b00001f}, /* … and a register */
-        {0x7f80001f, 0x7200001f}, /* tst with a constant … */
-        {0x7f20001f, 0x6a00001f}, /* … and a register */
+        {0x1f000000, 0x0a000000}, /* and, bic, orr … */
+        {0x1f200000, 0x0b000000}, /* add, sub of a shifted … */
+        {0x1fe00000, 0x0b200000}, /* … and an extended register */
+        {0x1fe0fc00, 0x1a000000}, /* adc, sbc */
+        {0x3fe00410, 0x3a400000}, /* ccmp, ccmn */
+        {0x3fe00800, 0x1a800000}, /* csel … */
+        {0x7fe0f800, 0x1ac00800}, /* udiv, sdiv, which do not trap */
+        {0x7fe0f000, 0x1ac02000}, /* lsl, lsr, asr, ror */
+        {0x7ffff800, 0x5ac00000}, /* rbit, rev16 … */
+        {0x7ffff800, 0x5ac00800}, /* rev, rev32 … */
+        {0x7ffff800, 0x5ac01000}, /* clz, cls */
+        {0x7fe00000, 0x1b000000}, /* madd, msub */
+        {0xff600000, 0x9b200000}, /* smaddl, umaddl … */
+        {0xff60fc00, 0x9b407c00}, /* smulh, umulh */
     };
-    return is_one_of(word, list, sizeof list / sizeof *list);
+    unsigned to = field(word, 0, 5);
+    bool extends = (word & 0x1fe00000) == 0x0b200000, compares = (word & 0x3fe00410) == 0x3a400000;
+    if (!is_one_of(word, list, sizeof list / sizeof *list))
+        return false;
+    effect->changes = bit(FLAGS) | (!compares && (to < 31 || (extends && !(word >> 29 & 1))) ? bit(to) : 0);
+    if ((word & 0xffe0ffe0) == 0xaa0003e0 && to < 31 && field(word, 16, 5) < 31) { /* mov */
+        effect->follows = true;
+        effect->to = (uint8_t)to;
+        effect->from = (uint8_t)field(word, 16, 5);
+    }
+    return true;
+}
+
+/* The register NUMBER is loaded or stored, whole or not. */
+static void note_transfer(struct arch_effect *effect, unsigned number, bool vector, bool whole)
+{
+    bool is_register = number < 31 && !vector;
+    if (!effect->writes && is_register)
+        effect->changes |= bit(number);
+    effect->words[effect->word_count++] = is_register && whole ? (uint8_t)number : ARCH_WORDS;
+}
+
+/* The register that addresses memory goes on by DISTANCE bytes: before the access or behind it. */
+static void write_back(struct arch_effect *effect, bool before, int64_t distance)
+{
+    effect->offset = before ? distance : 0;
+    effect->changes |= bit(effect->base);
+    effect->follows = true;
+    effect->to = effect->from = effect->base;
+    effect->plus = distance;
+}
+
+/* ldr, str and what is like them. */
+static bool single_effect(uint32_t word, struct arch_effect *effect)
+{
+    bool vector = word >> 26 & 1, scaled = (word & 0x3b000000) == 0x39000000;
+    unsigned log = field(word, 30, 2), operation = field(word, 22, 2), mode = field(word, 10, 2);
+    if (!scaled && ((word & 0x3b200000) != 0x38000000 || mode == 2))
+        return false;
+    if (!vector && log == 3 && operation >= 2)
+        return operation == 2 && (scaled || mode == 0); /* prfm */
+    if (vector && operation >= 2)
+        log = log == 0 ? 4 : 5;
+    if (log > 4)
+        return false;
+    effect->memory = MEMORY_BASED;
+    effect->base = (uint8_t)field(word, 5, 5);
+    effect->size = 1u << log;
+    effect->writes = operation == 0 || (vector && operation == 2);
+    effect->offset = (int64_t)field(word, 10, 12) << log;
+    note_transfer(effect, field(word, 0, 5), vector, log == 3);
+    if (!scaled) {
+        effect->offset = distance(word, 12, 9) / 4;
+        if (mode)
+            write_back(effect, mode == 3, effect->offset);
+    }
+    return true;
+}
+
+/* ldp, stp. */
+static bool pair_effect(uint32_t word, struct arch_effect *effect)
+{
+    bool vector = word >> 26 & 1, loads = word >> 22 & 1;
+    unsigned kind = field(word, 30, 2), mode = field(word, 23, 2), log = vector ? 2 + kind : kind == 2 ? 3 : 2;
+    if ((word & 0x3a000000) != 0x28000000 || kind == 3 || (!vector && kind == 1 && !loads))
+        return false;
+    effect->memory = MEMORY_BASED;
+    effect->base = (uint8_t)field(word, 5, 5);
+    effect->size = 2u << log;
+    effect->writes = !loads;
+    effect->offset = distance(word, 15, 7) / 4 * (INT64_C(1) << log);
+    note_transfer(effect, field(word, 0, 5), vector, log == 3);
+    note_transfer(effect, field(word, 10, 5), vector, log == 3);
+    if (mode & 1)
+        write_back(effect, mode == 3, effect->offset);
+    return true;
+}
+
+static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
+{
+    uint32_t word;
+    *effect = (struct arch_effect){0};
+    if (size < sizeof word)
+        return false;
+    memcpy(&word, code, sizeof word);
+    if (is_steppable_hint(word)) {
+        bool is_harmless = word == 0xd503201f || (word & 0xffffff3f) == 0xd503241f; /* nop, bti */
+        effect->changes = is_harmless ? 0 : bit(17) | bit(30);                      /* one of them is signed, or not */
+        return true;
+    }
+    if ((word & 0x1c000000) == 0x10000000)
+        return immediate_effect(word, effect);
+    if ((word & 0x0e000000) == 0x0a000000)
+        return register_effect(word, effect);
+    return single_effect(word, effect) || pair_effect(word, effect);
 }
 
 static bool decode(const uint8_t *code, size_t size, struct arch_instruction *result)
@@ -127,14 +260,20 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     *result = (struct arch_instruction){.length = sizeof word};
     find_target(word, result);
     result->emulated = result->direct || is_simulated(word);
-    result->harmless = is_harmless(word);
     result->refused = is_refused(word) || is_literal(word);
     result->mistaken = is_literal(word) ? "the kernel does not load this constant from where it lies" : NULL;
     result->landing_pad = (word & 0xffffff3f) == 0xd503241f; /* bti */
     result->nop = word == 0xd503201f;
     result->returns = (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff; /* ret, retaa and retab */
     result->calls = (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;   /* bl, blr */
-    result->indirect = (word & 0xfffffc1f) == 0xd61f0000;
+    result->jumps_by = (word & 0xfffffc1f) == 0xd61f0000 ? bit(field(word, 5, 5)) : 0;
+    result->indexed = (word & 0x3b200c00) == 0x38200800;      /* ldr with a register for the offset */
+    if (result->indexed || (word & 0x0e000000) == 0x0a000000) /* what computes with registers */
+        result->computes = bit(field(word, 0, 5));
+    if ((word & 0x9f000000) == 0x10000000) { /* adr */
+        result->refers = true;
+        result->target = distance(word, 5, 19) + field(word, 29, 2);
+    }
     return true;
 }
 
@@ -177,6 +316,8 @@ const struct arch_code arch_code_aarch64 = {
     .name = "aarch64",
     .step = 4,
     .decode = decode,
+    .stack_pointer = SP,
+    .effect = effect,
     .uninterrupted = uninterrupted,
     .far_targets = far_targets,
     .far_length = 4,

@@ -39,36 +39,30 @@ static bool is_emulated(const uint8_t *code, const ZydisDecodedInstruction *inst
     }
 }
 
-/* Registers that no handler sees and no caller gets back: rax, r10, r11, the flags, and those of vectors, which probes
- * do not have. */
-static bool may_change(ZydisRegister name)
+/* The number of the register NAME, of which a part may be meant, in struct pt_regs; -1: it is not there. */
+static int number_of(ZydisRegister name)
 {
-    switch (ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name)) {
-    case ZYDIS_REGISTER_RAX:
-    case ZYDIS_REGISTER_R10:
-    case ZYDIS_REGISTER_R11:
-        return true;
-    default: {
-        ZydisRegisterClass class = ZydisRegisterGetClass(name);
-        return class == ZYDIS_REGCLASS_FLAGS || class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM ||
-               class == ZYDIS_REGCLASS_ZMM;
-    }
-    }
+    /* by the numbers that the instructions have for them: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 … r15 */
+    static const int8_t numbers[] = {10, 11, 12, 5, 19, 4, 13, 14, 9, 8, 7, 6, 3, 2, 1, 0};
+    enum { FLAGS = 18 };
+    if (ZydisRegisterGetClass(name) == ZYDIS_REGCLASS_FLAGS)
+        return FLAGS;
+    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+    return ZydisRegisterGetClass(whole) == ZYDIS_REGCLASS_GPR64 ? numbers[ZydisRegisterGetId(whole)] : -1;
 }
 
-/* Reading there cannot fault, so that no call ends before the probe: the stack, the program's own data, and the
- * thread's. */
-static bool may_read(const ZydisDecodedOperand *operand)
+static bool is_whole(ZydisRegister name)
 {
-    if (operand->mem.index != ZYDIS_REGISTER_NONE)
-        return false;
-    return operand->mem.base == ZYDIS_REGISTER_RIP || operand->mem.base == ZYDIS_REGISTER_RSP ||
-           (operand->mem.base == ZYDIS_REGISTER_NONE && operand->mem.segment == ZYDIS_REGISTER_FS);
+    return ZydisRegisterGetClass(name) == ZYDIS_REGCLASS_GPR64;
 }
 
 /* Kinds of instructions that do nothing but what their operands tell, and that trap on no value. */
 static bool is_plain(const ZydisDecodedInstruction *instruction)
 {
+    /* Each of these needs a feature of the CPU, or traps where the program has said so. */
+    if (instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY ||
+        instruction->attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_IS_PRIVILEGED))
+        return false;
     switch (instruction->meta.category) {
     case ZYDIS_CATEGORY_BINARY:
         return instruction->mnemonic != ZYDIS_MNEMONIC_DIV && instruction->mnemonic != ZYDIS_MNEMONIC_IDIV;
@@ -81,39 +75,124 @@ static bool is_plain(const ZydisDecodedInstruction *instruction)
     case ZYDIS_CATEGORY_CMOV:
     case ZYDIS_CATEGORY_CONVERT:
     case ZYDIS_CATEGORY_DATAXFER:
+    case ZYDIS_CATEGORY_PUSH:
+    case ZYDIS_CATEGORY_SSE: /* traps on floating-point numbers are off, unless a program asks for them */
+        return true;
     case ZYDIS_CATEGORY_MISC:
-        return !(instruction->attributes & (ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_IS_PRIVILEGED)) &&
-               (instruction->meta.category != ZYDIS_CATEGORY_MISC || instruction->mnemonic == ZYDIS_MNEMONIC_LEA);
+        return instruction->mnemonic == ZYDIS_MNEMONIC_LEA;
     default:
         return false;
     }
 }
 
-static bool is_harmless(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+/* Whether an instruction on 16 bytes of memory faults where their address is no multiple of that, as most do. */
+static bool is_aligned(const ZydisDecodedInstruction *instruction)
 {
-    if (instruction->mnemonic == ZYDIS_MNEMONIC_ENDBR64 || instruction->mnemonic == ZYDIS_MNEMONIC_NOP)
-        return true;
-    if (!is_plain(instruction))
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_MOVUPS:
+    case ZYDIS_MNEMONIC_MOVUPD:
+    case ZYDIS_MNEMONIC_MOVDQU:
+    case ZYDIS_MNEMONIC_LDDQU:
         return false;
-    for (size_t i = 0; i < instruction->operand_count; i++) {
-        const ZydisDecodedOperand *operand = &operands[i];
-        bool writes = operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
-        if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER && writes && !may_change(operand->reg.value))
-            return false;
-        if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.type != ZYDIS_MEMOP_TYPE_AGEN &&
-            (writes || !may_read(operand)))
-            return false;
+    default:
+        return true;
     }
-    return true;
 }
 
-/* jmp by a register or a table. Through a fixed word, as `jmp *slot(%rip)`, it leads to another function. */
-static bool is_indirect(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+/* Notes OPERAND, which is in memory, in EFFECT; false where its address is computed of more than a register. */
+static bool note_memory(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operand,
+                        struct arch_effect *effect)
 {
-    if (instruction->mnemonic != ZYDIS_MNEMONIC_JMP || instruction->operand_count_visible != 1)
+    bool of_thread = operand->mem.segment == ZYDIS_REGISTER_FS;
+    if (instruction->mnemonic == ZYDIS_MNEMONIC_PUSH && operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN) {
+        effect->pushes = operand->size == 64;
+        return effect->pushes;
+    }
+    if (effect->memory || operand->mem.index != ZYDIS_REGISTER_NONE ||
+        /* bt with a register goes on to other words */
+        instruction->meta.category == ZYDIS_CATEGORY_BITBYTE || instruction->address_width != 64)
         return false;
-    return operands->type == ZYDIS_OPERAND_TYPE_REGISTER ||
-           (operands->type == ZYDIS_OPERAND_TYPE_MEMORY && operands->mem.base != ZYDIS_REGISTER_RIP);
+    effect->offset = operand->mem.disp.value;
+    effect->size = operand->size / 8;
+    effect->writes = operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE;
+    effect->aligned = is_aligned(instruction) && effect->size == 16;
+    effect->base = ARCH_WORDS;
+    if (is_whole(operand->mem.base))
+        effect->base = (uint8_t)number_of(operand->mem.base);
+    if (operand->mem.base == ZYDIS_REGISTER_RIP) {
+        effect->memory = MEMORY_HERE;
+        effect->offset += instruction->length;
+        return !of_thread;
+    }
+    effect->memory = of_thread ? MEMORY_THREAD : MEMORY_BASED;
+    return operand->mem.segment != ZYDIS_REGISTER_GS && (of_thread || effect->base != ARCH_WORDS);
+}
+
+/* Finds what EFFECT's instruction copies from one register to another, or between one and memory. */
+static void follow(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
+                   struct arch_effect *effect)
+{
+    const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
+    bool to_register = to->type == ZYDIS_OPERAND_TYPE_REGISTER && is_whole(to->reg.value);
+    bool from_register = from->type == ZYDIS_OPERAND_TYPE_REGISTER && is_whole(from->reg.value);
+    effect->to = to_register ? (uint8_t)number_of(to->reg.value) : 0;
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+        effect->follows = to_register && from_register;
+        if (effect->follows)
+            effect->from = (uint8_t)number_of(from->reg.value);
+        if (effect->memory && to_register)
+            effect->words[effect->word_count++] = effect->to;
+        if (effect->memory && from_register)
+            effect->words[effect->word_count++] = (uint8_t)number_of(from->reg.value);
+        break;
+    case ZYDIS_MNEMONIC_ADD:
+    case ZYDIS_MNEMONIC_SUB:
+        effect->follows = to_register && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+        effect->from = effect->to;
+        effect->plus = instruction->mnemonic == ZYDIS_MNEMONIC_ADD ? from->imm.value.s : -from->imm.value.s;
+        break;
+    case ZYDIS_MNEMONIC_LEA:
+        effect->follows = to_register && from->mem.index == ZYDIS_REGISTER_NONE &&
+                          (is_whole(from->mem.base) || from->mem.base == ZYDIS_REGISTER_RIP);
+        effect->plus = from->mem.disp.value;
+        if (from->mem.base == ZYDIS_REGISTER_RIP) {
+            effect->from = ARCH_HERE;
+            effect->plus += instruction->length;
+        } else if (effect->follows) {
+            effect->from = (uint8_t)number_of(from->mem.base);
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
+{
+    ZydisDecodedInstruction instruction;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    *effect = (struct arch_effect){0};
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), code, size, &instruction, operands)))
+        return false;
+    if (instruction.mnemonic == ZYDIS_MNEMONIC_ENDBR64 || instruction.mnemonic == ZYDIS_MNEMONIC_NOP)
+        return true;
+    if (!is_plain(&instruction))
+        return false;
+    for (size_t i = 0; i < instruction.operand_count; i++) {
+        const ZydisDecodedOperand *operand = &operands[i];
+        if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER && operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) {
+            int number = number_of(operand->reg.value);
+            if (number < 0 && ZydisRegisterGetClass(operand->reg.value) != ZYDIS_REGCLASS_XMM)
+                return false;
+            effect->changes |= number < 0 ? 0 : UINT64_C(1) << number;
+        } else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.type != ZYDIS_MEMOP_TYPE_AGEN &&
+                   !note_memory(&instruction, operand, effect)) {
+            return false;
+        }
+    }
+    follow(&instruction, operands, effect);
+    return true;
 }
 
 /*
@@ -158,6 +237,58 @@ static bool is_replaced(const ZydisDecodedInstruction *instruction)
                                          !instruction->raw.disp.value));
 }
 
+static uint64_t bit_of(ZydisRegister name)
+{
+    int number = number_of(name);
+    return number < 0 ? 0 : UINT64_C(1) << number;
+}
+
+/* Notes what an operand in memory, or the address of one, has to do with jumps by a table. */
+static void note_reference(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operand,
+                           struct arch_instruction *result)
+{
+    bool is_address = operand->mem.type == ZYDIS_MEMOP_TYPE_AGEN;
+    bool has_index = operand->mem.index != ZYDIS_REGISTER_NONE;
+    if (instruction->mnemonic == ZYDIS_MNEMONIC_JMP)
+        result->jumps_by |= has_index ? UINT64_C(1) << ARCH_WORDS : bit_of(operand->mem.base);
+    if (has_index) {
+        result->computes |= UINT64_C(1) << ARCH_WORDS;
+        result->indexed |= !is_address;
+        result->absolute = operand->mem.base == ZYDIS_REGISTER_NONE ? (uint64_t)operand->mem.disp.value : 0;
+    } else if (is_address && operand->mem.base == ZYDIS_REGISTER_RIP) {
+        result->refers = true;
+        result->target = (int64_t)instruction->length + operand->mem.disp.value;
+    }
+}
+
+/* Finds what of an instruction's operands may have to do with a jump by a table: an index, the address of a place. A
+ * jump through a fixed word, as `jmp *slot(%rip)`, leads to another function. */
+static void find_references(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
+                            struct arch_instruction *result)
+{
+    unsigned registers = 0;
+    bool moves = instruction->mnemonic == ZYDIS_MNEMONIC_MOV;
+    if (instruction->mnemonic == ZYDIS_MNEMONIC_NOP)
+        return;
+    for (size_t i = 0; i < instruction->operand_count_visible; i++) {
+        const ZydisDecodedOperand *operand = &operands[i];
+        if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+            note_reference(instruction, operand, result);
+        } else if (operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && moves && operand->imm.value.u) {
+            result->refers = true;
+            result->absolute = operand->imm.value.u;
+        } else if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            registers++;
+            if (instruction->mnemonic == ZYDIS_MNEMONIC_JMP)
+                result->jumps_by |= bit_of(operand->reg.value);
+        }
+    }
+    const ZydisDecodedOperand *to = operands;
+    bool computes = result->computes || (registers > 1 && instruction->mnemonic == ZYDIS_MNEMONIC_ADD);
+    if (computes && to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+        result->computes |= bit_of(to->reg.value);
+}
+
 static bool decode(const uint8_t *code, size_t size, struct arch_instruction *result)
 {
     ZydisDecodedInstruction instruction;
@@ -172,17 +303,17 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
         .replaced = is_replaced(&instruction),
         .emulated = emulated,
         .push = emulated && instruction.mnemonic == ZYDIS_MNEMONIC_PUSH,
-        .harmless = is_harmless(&instruction, operands),
         .conditional = instruction.meta.category == ZYDIS_CATEGORY_COND_BR,
         .landing_pad = instruction.mnemonic == ZYDIS_MNEMONIC_ENDBR64,
         .nop = instruction.mnemonic == ZYDIS_MNEMONIC_NOP,
         .returns = instruction.mnemonic == ZYDIS_MNEMONIC_RET,
-        .indirect = is_indirect(&instruction, operands),
         .calls = instruction.mnemonic == ZYDIS_MNEMONIC_CALL,
         .direct = instruction.raw.imm[0].is_relative,
     };
     if (result->direct)
         result->target = (int64_t)instruction.length + instruction.raw.imm[0].value.s;
+    else
+        find_references(&instruction, operands, result);
     return true;
 }
 
@@ -213,6 +344,9 @@ const struct arch_code arch_code_x86_64 = {
     .name = "x86_64",
     .step = 1,
     .decode = decode,
+    .stack_pointer = 19,
+    .entry_misaligned = 8, /* the return address */
+    .effect = effect,
     .uninterrupted = uninterrupted,
     .far_targets = far_targets,
     .far_length = 6,

@@ -44,6 +44,7 @@ const struct arch_cpu arch_cpu = {
     .return_address = -1,
     .elf_machine = EM_X86_64,
     .relocation_indirect = R_X86_64_IRELATIVE,
+    .relocation_thread_offset = R_X86_64_TPOFF64,
     .library_folder = "x86_64-linux-gnu",
 };
 

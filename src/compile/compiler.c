@@ -67,6 +67,7 @@ struct shared *compiler_add_object(struct compiler *compiler, const struct share
     struct shared *object = arena_allocate(&compiler->kept, 2 * sizeof *object);
     *object = (struct shared){.kind = given->kind,
                               .max = given->max,
+                              .paced = given->paced,
                               .buckets = given->buckets,
                               .fd = -1,
                               .spill_fd = -1,

@@ -60,7 +60,8 @@ static void read_filter(lua_State *L, struct arena *arena, struct compile_option
 /* Where the kernel keeps when a process began; EXPLAINED: anywhere, the same for all kernels. */
 static void find_births(struct compile_options *options, bool explained)
 {
-    struct kernel_field fields[] = {{"task_struct", "group_leader", 1024}, {"task_struct", "start_boottime", 1280}};
+    struct kernel_field fields[] = {{"task_struct", "group_leader", 1024, 0},
+                                    {"task_struct", "start_boottime", 1280, 0}};
     if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
         return;
     options->task_leader = fields[0].offset;
@@ -81,8 +82,8 @@ static int kernel_function(const char *name)
 static void find_returns(struct compile_options *options, bool explained)
 {
     struct kernel_field fields[] = {
-        {"task_struct", "utask", 2048},      {"uprobe_task", "depth", 4},      {"task_struct", "mm", 1024},
-        {"mm_struct", "uprobes_state", 512}, {"uprobes_state", "xol_area", 0}, {"xol_area", "vaddr", 64},
+        {"task_struct", "utask", 2048, 0},      {"uprobe_task", "depth", 4, 0},      {"task_struct", "mm", 1024, 0},
+        {"mm_struct", "uprobes_state", 512, 0}, {"uprobes_state", "xol_area", 0, 0}, {"xol_area", "vaddr", 64, 0},
     };
     if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
         return;
@@ -97,6 +98,7 @@ struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
     struct compile_options options = {
         .find_arguments = parameters_find,
         .stand_at_entry = slide_back,
+        .settle = slide_settle,
         .find_variable = locals_find,
         .source_line = host_source_line,
         .context = host,

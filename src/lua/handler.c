@@ -70,16 +70,6 @@ static void read_arguments(lua_State *L, int index, struct arena *arena, struct 
     lua_pop(L, 1);
 }
 
-/* The kind of entry that all of SITES have; -1: they differ, or it is not known yet. */
-static int entry_of(const struct sites *sites)
-{
-    int entry = sites && sites->count ? (int)sites->items[0].entry : -1;
-    for (size_t i = 1; sites && i < sites->count; i++)
-        if ((int)sites->items[i].entry != entry)
-            entry = -1;
-    return entry;
-}
-
 struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size_t *count)
 {
     *count = lua_objlen(L, index);
@@ -97,7 +87,8 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->at_entry = core_boolean_field(L, -1, "at_entry");
         handler->of_go = core_boolean_field(L, -1, "of_go");
         handler->by_instruction = core_boolean_field(L, -1, "by_instruction");
-        handler->slid = (int)core_number_field(L, -1, "slid");
+        handler->stand.slid = (int)core_number_field(L, -1, "slid");
+        handler->stand.entry = -1;
         handler->value_bits = (unsigned)core_number_field(L, -1, "value_bits");
         handler->result_bits = (int)core_number_field(L, -1, "result_bits");
         handler->state = (size_t)core_number_field(L, -1, "state");
@@ -111,9 +102,8 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         read_arguments(L, lua_gettop(L), arena, handler);
         lua_getfield(L, -1, "functions"); /* handler functions */
         handler->sites = sites_at(L, -1);
-        handler->entry = entry_of(handler->sites);
         if (handler->sites) /* a handler that the probe had before may have moved them back */
-            handler->slid = sites_slid(handler->sites);
+            handler->stand.slid = sites_slid(handler->sites);
         lua_pop(L, 1);
         lua_pop(L, 1);
     }

@@ -15,7 +15,11 @@ void shared_objects_add(lua_State *L, struct compiler *compiler)
     int kind = OBJECT_HASH;
     while (kind < OBJECT_OTHER && strcmp(kinds[kind], name))
         kind++;
-    struct shared object = {.kind = (enum object_kind)kind, .max = (uint64_t)luaL_checknumber(L, 3)};
+    struct shared object = {
+        .kind = (enum object_kind)kind,
+        .max = (uint64_t)luaL_checknumber(L, 3),
+        .paced = lua_toboolean(L, 7),
+    };
     if (lua_istable(L, 4))
         object.buckets = (struct buckets){
             .low = (int64_t)core_number_field(L, 4, "low"),

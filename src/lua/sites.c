@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "lua/claims.h"
 #include "lua/core.h"
 #include "lua/target.h"
@@ -73,7 +74,8 @@ int sites_resolve_lua(lua_State *L)
         return core_absent(L, &err);
     if (result)
         return core_raise(L, &err);
-    if (slide >= 0 && slide_sites(self->sites.items, self->sites.count, (enum slide)slide, &err))
+    const struct entry_reads reads = {.returns = returns != RETURNS_NOT_SEEN};
+    if (slide >= 0 && slide_sites(self->sites.items, self->sites.count, (enum slide)slide, &reads, &err))
         return core_raise(L, &err);
     return 1;
 }
@@ -107,8 +109,8 @@ static void push_name(lua_State *L, const struct site *site)
 
 /*
  * sites:list([most]) → { { path, module, function, name (the function's as people read it), offset, address, inside,
- * slid, why, unwound }, … }, { { function, why }, … }: and what patterns mean that is not probed. MOST: as many of the
- * sites at most
+ * slid, why, found (where the entry's registers are then), unwound }, … }, { { function, why }, … }: and what patterns
+ * mean that is not probed. MOST: as many of the sites at most
  */
 static int sites_list(lua_State *L)
 {
@@ -128,6 +130,9 @@ static int sites_list(lua_State *L)
         core_set_number(L, "inside", site->inside);
         core_set_number(L, "slid", site->slid);
         core_set_string(L, "why", site->why);
+        char *found = slide_describe(site);
+        core_set_string(L, "found", found);
+        free(found);
         core_set_boolean(L, "unwound", site->unwound);
         lua_rawseti(L, -2, (int)i + 1);
     }
@@ -289,6 +294,50 @@ static int sites_variables(lua_State *L)
     return push_arguments(L, variables, count);
 }
 
+/* sites:distance() → the bytes by which all together have slid: less than before if some stand at their entries again
+ */
+static int sites_distance(lua_State *L)
+{
+    const struct sites *sites = luaL_checkudata(L, 1, SITES);
+    lua_Integer slid = 0;
+    for (size_t i = 0; i < sites->count; i++)
+        slid += sites->items[i].slid;
+    return core_push_number(L, slid);
+}
+
+/* sites:expect_all(): those stand at their entries again where anything is not as it was there that a caller, or a
+ * program that nobody has looked into, may want */
+static int sites_expect_all(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    struct entry_reads reads = {.registers = UINT64_MAX, .memory = true, .returns = true};
+    struct entry_stand stand;
+    const char *name;
+    for (unsigned i = 0; (name = arch_register_name(i)); i++)
+        if (arch_register_may_change(arch_register(name)))
+            reads.registers &= ~(UINT64_C(1) << arch_register(name) / 8);
+    self->arena.exhausted = core_no_memory;
+    self->arena.context = L;
+    slide_settle(&self->sites, &reads, &self->arena, &stand);
+    for (size_t i = 0; i < self->sites.count; i++)
+        if (self->sites.items[i].shape || self->sites.items[i].moved)
+            site_stay(&self->sites.items[i]);
+    return 0;
+}
+
+/* sites:emulated(arguments, returns) → at how many of the functions' entries or behind them a handler that reads the
+ * first so many arguments costs no step, and how many functions there are. RETURNS: a return handler */
+static int sites_emulated(lua_State *L)
+{
+    const struct sites *sites = luaL_checkudata(L, 1, SITES);
+    struct entry_reads reads = {.returns = lua_toboolean(L, 3)};
+    for (unsigned i = 0; i < (unsigned)luaL_checkinteger(L, 2); i++)
+        reads.registers |= UINT64_C(1) << arch_argument(i) / 8;
+    lua_pushinteger(L, (lua_Integer)slide_count(sites, &reads));
+    lua_pushinteger(L, (lua_Integer)sites->count);
+    return 2;
+}
+
 static int sites_gc(lua_State *L)
 {
     struct lua_sites *self = luaL_checkudata(L, 1, SITES);
@@ -300,10 +349,17 @@ static int sites_gc(lua_State *L)
 void sites_open_lua(lua_State *L)
 {
     static const luaL_Reg methods[] = {
-        {"list", sites_list},           {"summary", sites_summary},
-        {"files", sites_files},         {"parameters", sites_parameters},
-        {"variables", sites_variables}, {"result", sites_result},
-        {"claim", sites_claim},         {NULL, NULL},
+        {"list", sites_list},
+        {"summary", sites_summary},
+        {"files", sites_files},
+        {"parameters", sites_parameters},
+        {"variables", sites_variables},
+        {"result", sites_result},
+        {"claim", sites_claim},
+        {"distance", sites_distance},
+        {"emulated", sites_emulated},
+        {"expect_all", sites_expect_all},
+        {NULL, NULL},
     };
     core_new_class(L, SITES, methods, sites_gc);
 }

@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/arena.h"
+#include "base/entry.h"
 #include "base/error.h"
 #include "probe/module/file_stamp.h"
 #include "probe/target.h"
@@ -33,6 +35,10 @@ struct site {
     bool jumped_to;    /* it begins what is not called but jumped to, with a frame that is under way */
     unsigned slid;     /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
     enum entry entry;  /* of an exit: that of its function's entry. Known from slide_sites on */
+    enum entry first;  /* that of the function's first instruction */
+    /* how to come by the registers of the entry where it has slid to; NULL: they are as they were */
+    struct site_way *way;
+    unsigned moved, shape; /* what the handler reads there, as its cookie has it: bytes; a number */
     /* file offset of a 16-bit counter that the kernel keeps above 0 in processes that are traced; 0: none */
     uint64_t semaphore;
     /* a return probe: exceptions may pass through the code of its file, and meet the probe's return address */
@@ -101,10 +107,22 @@ int probe_resolve_all(const char *const *specs, size_t count, const struct targe
 void probe_sites_free(struct sites *sites);
 /* Drops those of SITES for which KEPT, of as many, has false. */
 void probe_sites_keep(struct sites *sites, const bool *kept);
-/* Moves those of SITES that are functions' entries (probe/spec/slide.h), and finds out what they cost. 0 or -ENOMEM. */
-int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err);
-/* Moves SITES back to where they were, for handlers that read what the instructions before change. The same. */
-int slide_back(struct sites *sites, struct error *err);
+/* Moves those of SITES that are functions' entries (probe/spec/slide.h), as far as handlers that READ so much may, and
+ * finds out what they cost. 0 or -ENOMEM. */
+int slide_sites(struct site *sites, size_t count, enum slide slide, const struct entry_reads *reads, struct error *err);
+/*
+ * Moves those of SITES back to where they were that do not have what a handler READS, and tells in *STAND how it comes
+ * by that at the others; ARENA owns its shapes. Sites that are back stay there.
+ */
+void slide_settle(struct sites *sites, const struct entry_reads *reads, struct arena *arena, struct entry_stand *stand);
+/* At how many of SITES that are entries, or behind them, a handler that READS so much costs no step. */
+size_t slide_count(const struct sites *sites, const struct entry_reads *reads);
+/* Moves all of SITES back; or SITE alone. */
+void slide_back(struct sites *sites);
+void site_stay(struct site *site);
+/* Where the registers of the entry are at SITE, for people, malloc'd: "rdi = rbx, rsi gone, rsp = rsp + 24"; not the
+ * flags, which are gone nearly everywhere. NULL where all are as they were, or there is no memory. */
+char *slide_describe(const struct site *site);
 
 /*
  * The modules of TARGET (mapped executables and libraries, without duplicates; for a command its DT_NEEDED closure)

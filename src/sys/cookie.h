@@ -2,17 +2,24 @@
  * What bpf_get_attach_cookie gives a handler's program: the compiler reads what the attaching writes.
  *
  *   bits 0 … 15   which handler, where several were joined into one program (compile/object/merge.c); 0: it is alone
- *   bits 16 … 31  bytes between the function's entry and the probe (probe/spec/slide.h)
- *   bits 32, 33   how the kernel gets past the probe's instruction (enum entry of probe/probe.h)
- *   bits 34 …     number of the site among the handler's
+ *   bits 16 … 27  bytes between the function's entry and the probe (probe/spec/slide.h)
+ *   bits 28, 29   how the kernel gets past the probe's instruction (enum entry of probe/probe.h)
+ *   bits 30 … 46  number of the site among the handler's
+ *   bits 47 … 57  by how many words the stack pointer is lower there than at the entry
+ *   bits 58 … 63  number of the shape in which the site has what the handler reads (base/entry.h)
  */
 #pragma once
 
 enum {
     COOKIE_HANDLER_MASK = 0xffff,
     COOKIE_SLID_SHIFT = 16,
-    COOKIE_SLID_MASK = 0xffff,
-    COOKIE_ENTRY_SHIFT = 32,
+    COOKIE_SLID_MASK = 0xfff,
+    COOKIE_ENTRY_SHIFT = 28,
     COOKIE_ENTRY_MASK = 3,
-    COOKIE_SITE_SHIFT = 34,
+    COOKIE_SITE_SHIFT = 30,
+    COOKIE_SITE_MASK = 0x1ffff,
+    COOKIE_MOVED_SHIFT = 47,
+    COOKIE_MOVED_MASK = 0x7ff,
+    COOKIE_SHAPE_SHIFT = 58,
+    COOKIE_SHAPE_MASK = 0x3f,
 };

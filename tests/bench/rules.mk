@@ -1,6 +1,7 @@
 # What `make bench` measures with, and the program in C that it compares with.
 BENCH := build/bench/mallocleak build/bench/mallocleak.bpf.o build/bench/measure build/bench/programs build/bench/chain \
          build/bench/chain-fp build/bench/walk build/bench/walk.bpf.o build/bench/tables build/bench/usdt \
+         build/bench/emits \
          $(patsubst tests/bench/handlers/%.bpf.c,build/bench/handlers/%.bpf.o,$(wildcard tests/bench/handlers/*.bpf.c))
 
 build/bench/%: tests/bench/%.c | $(CHECKED)

@@ -47,23 +47,17 @@ static const struct example examples[] = {
 
     /* what is not */
     {"push with a prefix that the kernel does not know", &x86, "48 53 5b c3", 0, 0, "at ten times the price", 0},
-    {"pause is no nop", &x86, "f3 90 53 5b c3", 0, 0, "see its effect", 0},
-    {"mov rdi, rsi: an argument", &x86, "48 89 f7 53 5b c3", 0, 0, "see its effect", 0},
-    {"mov edx, 1: half an argument", &x86, "ba 01 00 00 00 53 5b c3", 0, 0, "see its effect", 0},
-    {"mov cl, 1: a byte of one", &x86, "b1 01 53 5b c3", 0, 0, "see its effect", 0},
-    {"mov r9d, 1", &x86, "41 b9 01 00 00 00 53 5b c3", 0, 0, "see its effect", 0},
-    {"mov rbx, rdi: the caller's", &x86, "48 89 fb 53 5b c3", 0, 0, "see its effect", 0},
-    {"sub rsp, 8", &x86, "48 83 ec 08 53 5b c3", 0, 0, "see its effect", 0},
-    {"mov [rip+x], rdi: memory", &x86, "48 89 3d 00 01 00 00 53 5b c3", 0, 0, "see its effect", 0},
-    {"mov [rsp-8], rdi: the red zone", &x86, "48 89 7c 24 f8 53 5b c3", 0, 0, "see its effect", 0},
-    {"mov rax, [rdi]: it may fault", &x86, "48 8b 07 53 5b c3", 0, 0, "see its effect", 0},
-    {"cmp byte [rdi], 0: it may fault", &x86, "80 3f 00 74 01 c3 c3", 0, 0, "see its effect", 0},
-    {"cpuid", &x86, "0f a2 53 5b c3", 0, 0, "see its effect", 0},
-    {"div cl: it may trap", &x86, "f6 f1 53 5b c3", 0, 0, "see its effect", 0},
-    {"syscall", &x86, "0f 05 53 5b c3", 0, 0, "see its effect", 0},
-    {"xchg rax, rdi", &x86, "48 97 53 5b c3", 0, 0, "see its effect", 0},
-    {"cmpxchg [rip+x], r10 with lock", &x86, "f0 4c 0f b1 15 00 01 00 00 53 5b c3", 0, 0, "see its effect", 0},
-    {"ret ends it", &x86, "31 c0 c3 53 5b c3", 0, 0, "see its effect", 0},
+    {"pause is no nop", &x86, "f3 90 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"mov [rip+x], rdi: of no data", &x86, "48 89 3d 00 01 00 20 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"mov [rip+x], rdi: of code", &x86, "48 89 3d 00 01 00 00 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"mov rax, [rdi]: it may fault", &x86, "48 8b 07 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"cmp byte [rdi], 0: it may fault", &x86, "80 3f 00 74 01 c3 c3", 0, 0, "no cheaper place", 0},
+    {"cpuid", &x86, "0f a2 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"div cl: it may trap", &x86, "f6 f1 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"syscall", &x86, "0f 05 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"xchg [rip+x], rdi, which locks", &x86, "48 87 3d 00 01 00 20 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"cmpxchg [rip+x], r10 with lock", &x86, "f0 4c 0f b1 15 00 01 00 00 53 5b c3", 0, 0, "no cheaper place", 0},
+    {"ret ends it", &x86, "31 c0 c3 53 5b c3", 0, 0, "no cheaper place", 0},
     {"its code ends before", &x86, "f3 0f 1e fa | | 53 5b c3", 0, 0, "cannot be decoded", 0},
     {"no instruction", &x86, "31 c0 06 53 5b c3", 0, 0, "cannot be decoded", 0},
     {"its length is not known", &x86, "| | f3 0f 1e fa 53 5b c3", 0, 0, "length", 0},
@@ -96,30 +90,116 @@ static const struct example examples[] = {
     {"b", &arm, "10 00 00 14", 0, 0, NULL, 0},
     {"cbz x0", &arm, "40 00 00 b4 c0 03 5f d6 c0 03 5f d6", 0, 8 - 4, NULL, 0},
     {"adrp x1", &arm, "01 00 00 b0 c0 03 5f d6", 0, 0, NULL, 0},
-    {"ldr x0, literal", &arm, "40 00 00 58 c0 03 5f d6", 0, 0, "see its effect", 0},
+    {"ldr x0, literal", &arm, "40 00 00 58 c0 03 5f d6", 0, 0, "no cheaper place", 0},
     {"bti c; ldr x0, literal, on which the kernel puts no probe", &arm, "5f 24 03 d5 40 00 00 58 c0 03 5f d6", 0, 0,
-     "see its effect", 0},
+     "no cheaper place", 0},
     {"ret", &arm, "c0 03 5f d6", 0, 0, NULL, 0},
     {"br x1", &arm, "20 00 1f d6", 0, 0, NULL, 0},
     {"cmp x0, 0; blr x1", &arm, "1f 00 00 f1 20 00 3f d6 c0 03 5f d6", 4, 4, "would be stepped", 0},
-    {"bti c; retaa, which is not simulated", &arm, "5f 24 03 d5 ff 0b 5f d6", 0, 0, "see its effect", 0},
-    {"bti c; ldr d0, literal", &arm, "5f 24 03 d5 40 00 00 5c c0 03 5f d6", 0, 0, "see its effect", 0},
+    {"bti c; retaa, which is not simulated", &arm, "5f 24 03 d5 ff 0b 5f d6", 0, 0, "no cheaper place", 0},
+    {"bti c; ldr d0, literal", &arm, "5f 24 03 d5 40 00 00 5c c0 03 5f d6", 0, 0, "no cheaper place", 0},
     {"cmp x0, 0; b.eq; ret", &arm, "1f 00 00 f1 40 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
     {"cmp x1, x0; b.eq; ret", &arm, "3f 00 00 eb 40 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
     {"tst w0, 1; b.ne", &arm, "1f 00 00 72 41 00 00 54 c0 03 5f d6 c0 03 5f d6", 4, 8, "would be stepped", 0},
     {"bti c; nop; tbz", &arm, "5f 24 03 d5 1f 20 03 d5 40 00 00 36 c0 03 5f d6 c0 03 5f d6", 8, 12, "would be stepped",
      0},
-    {"paciasp: the return address", &arm, "3f 23 03 d5 10 00 00 14", 0, 0, "see its effect", 0},
-    {"stp x29, x30", &arm, "fd 7b be a9 10 00 00 14", 0, 0, "see its effect", 0},
-    {"subs x1, x1, 1", &arm, "21 04 00 f1 10 00 00 54", 0, 0, "see its effect", 0},
-    {"mov x1, 2", &arm, "41 00 80 d2 10 00 00 14", 0, 0, "see its effect", 0},
+    {"subs x1, x1, 1", &arm, "21 04 00 f1 10 00 00 54", 0, 0, "no cheaper place", 0},
     {"cmp; 1: b.eq; b 1b", &arm, "1f 00 00 f1 40 00 00 54 ff ff ff 17 c0 03 5f d6", 0, 0, "other code", 0},
-    {"cmp; b.hi; br x1", &arm, "1f 14 00 f1 48 00 00 54 20 00 1f d6 c0 03 5f d6", 0, 0, "other code", 0},
+    {"cmp; b.hi; br x1: a call of another", &arm, "1f 14 00 f1 48 00 00 54 20 00 1f d6 c0 03 5f d6", 4, 8,
+     "would be stepped", 0},
+    {"cmp; b.hi; ldr x1, [x2, x3, lsl 3]; br x1: by a table", &arm,
+     "1f 14 00 f1 68 00 00 54 41 78 63 f8 20 00 1f d6 c0 03 5f d6", 0, 0, "other code", 0},
 };
 
+/* Where the registers of the entry are behind instructions: what is not mentioned is where it was. */
+static const struct {
+    const char *name;
+    const struct arch_code *const *arch;
+    const char *code;   /* then comes a push, or b */
+    const char *values; /* "rdi=rbx", "rsp=rsp+8", "rsi=[rsp+16]", "rdx!": gone; NULL: it is not passed */
+    bool wrote;
+} ways[] = {
+    {"mov rdi, rsi", &x86, "48 89 f7", "rdi!", false},
+    {"mov rbx, rdi; mov rdi, rsi", &x86, "48 89 fb 48 89 f7", "rbx! rdi=rbx", false},
+    {"mov rbx, rdi", &x86, "48 89 fb", "rbx!", false},
+    {"mov ebx, edi; mov rdi, rsi: half of it", &x86, "89 fb 48 89 f7", "rbx! rdi!", false},
+    {"mov edx, 1: half an argument", &x86, "ba 01 00 00 00", "rdx!", false},
+    {"mov cl, 1: a byte of one", &x86, "b1 01", "rcx!", false},
+    {"mov r9d, 1", &x86, "41 b9 01 00 00 00", "r9!", false},
+    {"xchg rax, rdi", &x86, "48 97", "rax! rdi!", false},
+    {"add rdi, 8", &x86, "48 83 c7 08", "rdi=rdi-8", false},
+    {"sub rdi, 8", &x86, "48 83 ef 08", "rdi=rdi+8", false},
+    {"add edi, 8: no more all of it", &x86, "83 c7 08", "rdi!", false},
+    {"lea rax, [rdi+16]; mov rdi, rsi", &x86, "48 8d 47 10 48 89 f7", "rax! rdi=rax-16", false},
+    {"lea rax, [rdi+rsi]; mov rdi, rsi", &x86, "48 8d 04 37 48 89 f7", "rax! rdi!", false},
+    {"sub rsp, 24", &x86, "48 83 ec 18", "rsp=rsp+24", false},
+    {"sub rsp, 24; mov [rsp+8], rdi; mov rdi, rsi", &x86, "48 83 ec 18 48 89 7c 24 08 48 89 f7",
+     "rdi=[rsp+8] rsp=rsp+24", false},
+    {"the same, and a byte of it is overwritten", &x86, "48 83 ec 18 48 89 7c 24 08 48 89 f7 c6 44 24 0f 00",
+     "rdi! rsp=rsp+24", false},
+    {"the same, and it is loaded into rdx", &x86, "48 83 ec 18 48 89 7c 24 08 48 89 f7 48 8b 54 24 08",
+     "rdx! rdi=rdx rsp=rsp+24", false},
+    {"mov [rsp-8], rdi: the red zone; mov rdi, rsi", &x86, "48 89 7c 24 f8 48 89 f7", "rdi=[rsp-8]", false},
+    {"mov [rsp-4], edi", &x86, "89 7c 24 fc", "", false},
+    {"mov [rsp], rdi: the return address", &x86, "48 89 3c 24", NULL, false},
+    {"mov [rsp+8], rdi: its caller's", &x86, "48 89 7c 24 08", NULL, false},
+    {"mov rax, [rsp+8]", &x86, "48 8b 44 24 08", "rax!", false},
+    {"mov rax, [rsp+4096]", &x86, "48 8b 84 24 00 10 00 00", NULL, false},
+    {"mov rax, [rsp-5000]", &x86, "48 8b 84 24 78 ec ff ff", NULL, false},
+    {"mov rax, [rsp+rdi]", &x86, "48 8b 04 3c", NULL, false},
+    {"mov rbp, rsp; mov [rbp-16], rdi; mov rdi, rsi", &x86, "48 89 e5 48 89 7d f0 48 89 f7", "rbp! rdi=[rsp-16]",
+     false},
+    {"mov rbp, rsp; and rsp, -16; mov [rbp-16], rdi; mov rdi, rsi", &x86, "48 89 e5 48 83 e4 f0 48 89 7d f0 48 89 f7",
+     "rbp! rdi=[rbp-16] rsp=rbp", false},
+    {"push 5", &x86, "6a 05", "rsp=rsp+8", false},
+    {"push [rsp+8]", &x86, "ff 74 24 08", "rsp=rsp+8", false},
+    {"push [rdi]", &x86, "ff 37", NULL, false},
+    {"pop rax", &x86, "58", NULL, false},
+    {"mov rax, [rip+x]", &x86, "48 8b 05 00 01 00 00", "rax!", false},
+    {"mov [rip+x], rdi: data", &x86, "48 89 3d 00 00 01 00", "", true},
+    {"lea rax, [rip+x]; mov [rax], rdi", &x86, "48 8d 05 00 00 01 00 48 89 38", "rax!", true},
+    {"lea rax, [rip+x]; mov [rax], rdi: code", &x86, "48 8d 05 00 01 00 00 48 89 38", NULL, false},
+    {"mov fs:[0x28], rdi", &x86, "64 48 89 3c 25 28 00 00 00", "", true},
+    {"mov fs:[rax], rdi: nobody knows where", &x86, "64 48 89 38", NULL, false},
+    {"mov rax, [rip+x]: a variable's distance; mov fs:[rax], rdi", &x86, "48 8b 05 f9 ff 02 00 64 48 89 38", "rax!",
+     true},
+    {"mov rax, [rip+x]; mov fs:[rax], rdi", &x86, "48 8b 05 f1 ff 02 00 64 48 89 38", NULL, false},
+    {"movaps [rsp-24], xmm0: as the ABI aligns it", &x86, "0f 29 44 24 e8", "", false},
+    {"movaps [rsp-16], xmm0", &x86, "0f 29 44 24 f0", NULL, false},
+    {"movups [rsp-16], xmm0", &x86, "0f 11 44 24 f0", "", false},
+    {"vxorps xmm0, xmm0, xmm0", &x86, "c5 f8 57 c0", NULL, false},
+    {"mulsd xmm0, xmm1", &x86, "f2 0f 59 c1", "", false},
+    {"pshufd xmm0, xmm1, 0", &x86, "66 0f 70 c1 00", "", false},
+    {"bt [rsp], rax: of any word", &x86, "48 0f a3 04 24", NULL, false},
+    {"rep stosq", &x86, "f3 48 ab", NULL, false},
+    {"ud2", &x86, "0f 0b", NULL, false},
+    {"mov eax, gs:[8]", &x86, "65 8b 04 25 08 00 00 00", NULL, false},
+    {"mov ds, eax", &x86, "8e d8", NULL, false},
+
+    {"paciasp: the return address is signed", &arm, "3f 23 03 d5", "x17! x30!", false},
+    {"stp x29, x30, [sp, -32]!", &arm, "fd 7b be a9", "sp=sp+32", false},
+    {"stp x29, x30, [sp, -32]!; mov x29, sp", &arm, "fd 7b be a9 fd 03 00 91", "x29=[sp+0] sp=sp+32", false},
+    {"sub sp, sp, 32; str x0, [sp, 8]; mov x0, x1", &arm, "ff 83 00 d1 e0 07 00 f9 e0 03 01 aa", "x0=[sp+8] sp=sp+32",
+     false},
+    {"mov x19, x0; mov x0, x1", &arm, "f3 03 00 aa e0 03 01 aa", "x0=x19 x19!", false},
+    {"mov w19, w0; mov x0, x1", &arm, "f3 03 00 2a e0 03 01 aa", "x0! x19!", false},
+    {"add x0, x0, 16", &arm, "00 40 00 91", "x0=x0-16", false},
+    {"str x0, [sp, -16]!; ldr x1, [sp], 16", &arm, "e0 0f 1f f8 e1 07 41 f8", "x1!", false},
+    {"ldp x0, x1, [sp, 16]", &arm, "e0 07 41 a9", "x0! x1!", false},
+    {"ldr x1, [x0]", &arm, "01 00 40 f9", NULL, false},
+    {"str x1, [x0]", &arm, "01 00 00 f9", NULL, false},
+    {"str x0, [sp]: its caller's", &arm, "e0 03 00 f9", NULL, false},
+    {"strb w0, [sp, -1]!", &arm, "e0 ff 1f 38", "sp=sp+1", false},
+    {"udiv x0, x0, x1", &arm, "00 08 c1 9a", "x0!", false},
+    {"movz x1, 2", &arm, "41 00 80 d2", "x1!", false},
+    {"mrs x0, tpidr_el0", &arm, "40 d0 3b d5", NULL, false},
+};
+
+/* END: of the text; NULL: it ends with a NUL. */
 static size_t read_hex(const char *text, const char *end, uint8_t *bytes)
 {
     size_t count = 0;
+    end = end ? end : text + strlen(text);
     while (text < end) {
         char *next;
         unsigned long byte = strtoul(text, &next, 16);
@@ -131,12 +211,42 @@ static size_t read_hex(const char *text, const char *end, uint8_t *bytes)
     return count;
 }
 
+enum { ADDRESS = 0x1000, DATA = 0x10000, THREAD_OFFSET = 0x31000 };
+
+/* A file with code from 0 to DATA, and from there on data. */
+static bool is_mapped(void *context, uint64_t address, uint64_t size, bool writes)
+{
+    (void)context;
+    return address >= (writes ? DATA : 0) && address + size <= 0x40000;
+}
+
+static size_t read_nothing(void *context, uint64_t address, void *buffer, size_t size)
+{
+    (void)context, (void)address, (void)buffer, (void)size;
+    return 0;
+}
+
+static bool is_code(void *context, uint64_t address)
+{
+    (void)context;
+    return address < DATA;
+}
+
+static bool is_thread_offset(void *context, uint64_t address)
+{
+    (void)context;
+    return address == THREAD_OFFSET;
+}
+
+static const struct way_file file = {NULL, is_mapped, read_nothing, is_code, is_thread_offset};
+
 /* CODE with two bars: before | function | behind; with one: before | function; with none: the function. */
 static struct slide_code code_of(const struct example *example, uint8_t *bytes)
 {
     const char *text = example->code, *end = text + strlen(text), *bar = strchr(text, '|');
     const char *second = bar ? strchr(bar + 1, '|') : NULL;
-    struct slide_code code = {.bytes = bytes, .limit = example->limit ? example->limit : UINT64_MAX};
+    struct slide_code code = {
+        .bytes = bytes, .limit = example->limit ? example->limit : UINT64_MAX, .address = ADDRESS, .file = &file};
     /* "f3 0f | | 53": nothing before */
     if (bar && second && bar != text && second == bar + 2) {
         code.size = read_hex(text, bar, bytes);
@@ -152,14 +262,69 @@ static struct slide_code code_of(const struct example *example, uint8_t *bytes)
 static void try(const struct example *example)
 {
     uint8_t bytes[64];
-    const char *why;
+    struct slide_place place;
     const struct arch_code *arch = *example->arch;
     struct slide_code code = code_of(example, bytes);
-    is_int(slide_distance(arch, &code, SLIDE_EXACT, &why), example->distance, "%s: %s", arch->name, example->name);
-    if (!ok(example->why ? why && strstr(why, example->why) : !why, "  and why"))
-        fprintf(stderr, "#   %s\n", why ? why : "nothing");
-    is_int(slide_distance(arch, &code, SLIDE_LOSSY, &why), example->lossy, "  lossy");
-    is_int(slide_distance(arch, &code, SLIDE_OFF, &why), 0, "  off");
+    slide_find(arch, &code, SLIDE_EXACT, &place);
+    is_int(place.distance, example->distance, "%s: %s", arch->name, example->name);
+    if (!ok(example->why ? place.why && strstr(place.why, example->why) : !place.why, "  and why"))
+        fprintf(stderr, "#   %s\n", place.why ? place.why : "nothing");
+    slide_find(arch, &code, SLIDE_LOSSY, &place);
+    is_int(place.distance, example->lossy, "  lossy");
+    slide_find(arch, &code, SLIDE_OFF, &place);
+    is_int(place.distance, 0, "  off");
+}
+
+/* --- the way there --- */
+
+static const char *name_of(const struct arch_code *arch, unsigned word)
+{
+    static const char *const x86_names[] = {"r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9",    "r8",
+                                            "rax", "rcx", "rdx", "rsi", "rdi", "-",   "-",   "-",   "flags", "rsp"};
+    static char arm_name[8];
+    if (arch == x86)
+        return word < sizeof x86_names / sizeof *x86_names ? x86_names[word] : "?";
+    snprintf(arm_name, sizeof arm_name, word == 31 ? "sp" : word == 33 ? "flags" : "x%u", word);
+    return arm_name;
+}
+
+/* What PLACE says of registers, the flags apart. */
+static void write_values(const struct arch_code *arch, const struct slide_place *place, char *text, size_t size)
+{
+    *text = 0;
+    for (size_t i = 0; i < place->count; i++) {
+        const struct entry_value *value = &place->values[i];
+        size_t length = strlen(text);
+        if (!strcmp(name_of(arch, value->word), "flags"))
+            continue;
+        length += (size_t)snprintf(text + length, size - length, "%s%s", length ? " " : "", name_of(arch, value->word));
+        if (value->kind == ENTRY_VALUE_GONE)
+            length += (size_t)snprintf(text + length, size - length, "!");
+        else if (value->kind == ENTRY_VALUE_REGISTER)
+            length += (size_t)snprintf(text + length, size - length, "=%s", name_of(arch, value->base));
+        else
+            length +=
+                (size_t)snprintf(text + length, size - length, "=[%s%+d]", name_of(arch, value->base), value->offset);
+        if (value->plus)
+            snprintf(text + length, size - length, "%+d", -value->plus);
+    }
+}
+
+static void try_way(size_t number)
+{
+    uint8_t bytes[64];
+    char text[256];
+    struct slide_place place;
+    const struct arch_code *arch = *ways[number].arch;
+    size_t size = read_hex(ways[number].code, ways[number].code + strlen(ways[number].code), bytes);
+    size_t rest = read_hex(arch == x86 ? "53 5b c3" : "10 00 00 14", NULL, bytes + size);
+    struct slide_code code = {
+        .bytes = bytes, .size = size + rest, .limit = UINT64_MAX, .address = ADDRESS, .file = &file};
+    slide_find(arch, &code, SLIDE_EXACT, &place);
+    write_values(arch, &place, text, sizeof text);
+    is_int(place.distance, ways[number].values ? (int64_t)size : 0, "%s: %s", arch->name, ways[number].name);
+    is_str(text, ways[number].values ? ways[number].values : "", "  what is where");
+    is_int(place.wrote, ways[number].wrote, "  memory is written");
 }
 
 /* --- far jumps --- */
@@ -281,6 +446,8 @@ int main(void)
            "x86_64: no instruction waits for another");
     for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
         try(&examples[i]);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        try_way(i);
     try_far(x86, "call", "90 e8 fb ff 00 00", 0x1000, 0x11000, 0x11002, 0x11001);
     try_far(x86, "jmp back", "e9 f0 ff ff ff", 0x1000, 0xff0, 0x1000, 0xff5);
     try_far(x86, "jne", "90 90 0f 85 00 01 00 00", 0x1000, 0x1108, 0x1109, 0x1108);

@@ -46,7 +46,7 @@ local OBJECTS = {
   lhist = { { 0, 100, 10 }, { max = 0, key = "u33", unit = "s" } },
   hdr = { { 2 }, { max = 0, key = "u33", unit = "s" } },
   var = { { 0 }, { type = "u33" }, plain = "type" },
-  ring = { {}, { size = "4X" } },
+  ring = { {}, { size = "4X", delay = 999 } },
   expression = { { "e.arg0" }, { name = 5, kind = "text", at_return = true } },
   counter = { { "page-faults" }, { cgroup = 1, cpus = "all", children = 0 } },
 }

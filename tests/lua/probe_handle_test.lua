@@ -251,6 +251,23 @@ like(got.out, "^0\t23\tuprobe %S+: 1 site, 23 hits, attached\t0\tdetached\n0\t11
      "handlers are replaced, and probes detached, before the run begins")
 is(got.err, "", "nothing is lost")
 
+-- --- what is no field ---
+
+got = run [[
+  local n = up.count()
+  local p = up.uprobe(STEP, function(e) n:inc() end)
+  begin(function()
+    print(pcall(function() p.hits = 7 end))
+    print(pcall(function() return p.hit end))
+    print(pcall(function() p:dettach() end))
+    tell "23"
+    print(p.hits == n:get(), p.hits)
+  end)
+]]
+like(got.out, "^false\t%S+ a probe's 'hits' cannot be set.*false\t%S+ a probe has no 'hit'; did you mean 'hits'%?\n" ..
+     "false\t%S+ a probe has no 'dettach'; did you mean 'detach'%?\ntrue\t23\n$",
+     "misspelled fields, and those that are set")
+
 -- A probe that waits for the command's first instruction, detached before that.
 got = run [[
   local n, m = up.count(), up.count()

@@ -78,6 +78,10 @@ if not tap.fewer(false, true) then -- which has no perl
   is(select(2, out:gsub('7\tmkdir%(pathname="/now…", mode=511%) = %-1 ENOENT\n', "")), 101, "so many bytes of a text")
   is(select(2, out:gsub("7\tsyscall 5000%(arg0=0x1, arg1=0x2, [^\n]*%) = %-1 ENOSYS\n", "")), 1,
     "a number that is no call's")
+  local r = target.uplua(("-e %s -- true"):format(target.quote [[
+    local options = { size = "1M", strings = 16, stack = true, failed = false }
+    require "uplua.syscalls".trace("exit_group", options, function(c) print(c.line) end)]]))
+  is(r.out, "exit_group(error_code=0) = ?\n", "each option of syscalls.trace")
 end
 
 target.done()

@@ -10,7 +10,6 @@
 #include <linux/kcmp.h>
 #include <linux/mman.h>
 #include <linux/perf_event.h>
-#include <poll.h>
 #include <sched.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
@@ -54,6 +53,7 @@ static void library(void)
 {
     NUMBER(STACK_FRAMES)
     NUMBER(STACK_INTERRUPTED)
+    NUMBER(STACK_IN_FILE)
     NUMBER(STACK_NO_TABLE)
     NUMBER(STACK_UNMAPPED)
     NUMBER(STACK_UNREADABLE)
@@ -87,6 +87,7 @@ static void compiler(void)
     NUMBER(MAX_VARIABLE_SIZE)
     NUMBER(NAMES_MAX_CAPACITY)
     NUMBER(PROCSTAT_BIRTH_WITHIN)
+    NUMBER(RING_PARTS)
     NUMBER(TEST_WORDS)
     TEXT(LEDGER_COUNTERS)
     TEXT(EXITED_COUNTERS)
@@ -151,7 +152,6 @@ static void system_headers(void)
     NUMBER(AF_INET6)
     NUMBER(ENOENT)
     NUMBER(E2BIG)
-    NUMBER(POLLIN)
     NUMBER(CLOCK_MONOTONIC)
     NUMBER(CLOCK_REALTIME)
     NUMBER(TIOCGWINSZ)
@@ -162,10 +162,6 @@ static void system_headers(void)
     NUMBER(BPF_RINGBUF_BUSY_BIT)
     NUMBER(BPF_RINGBUF_DISCARD_BIT)
     NUMBER(BPF_RINGBUF_HDR_SZ)
-    STRUCT(pollfd, struct pollfd)
-    MEMBER(struct pollfd, fd)
-    MEMBER(struct pollfd, events)
-    MEMBER(struct pollfd, revents)
     STRUCT(timespec, struct timespec)
     MEMBER(struct timespec, tv_sec)
     MEMBER(struct timespec, tv_nsec)

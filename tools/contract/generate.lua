@@ -7,8 +7,8 @@ local STRUCTS = { "stack", "sum", "distribution", "map", "map_entries", "probe_s
 local FUNCTIONS = {
   "map_open", "map_lookup", "map_update", "map_delete", "map_take", "map_read_all", "map_entries_free",
   "map_var_open", "map_var_get", "map_var_set", "map_var_add",
-  "ring_open", "ring_batch", "ring_data", "ring_release",
-  "symbols_update", "symbols_renamings", "symbols_fold",
+  "ring_open", "ring_batch", "ring_data", "ring_filled", "ring_release",
+  "symbols_update", "symbols_renamings", "symbols_fold", "symbols_address",
 }
 local TYPES = {
   __u64 = "uint64_t", __s64 = "int64_t", __u32 = "uint32_t", __u16 = "uint16_t", __u8 = "uint8_t", pid_t = "int",

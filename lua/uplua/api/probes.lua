@@ -137,7 +137,9 @@ Each of these constructors returns the **probe**, whatever it finds to stand on 
   detach a probe that is detached does nothing, nor does attaching one that is attached.
 - `p:replace` attaches the new handler asleep, changes one word that both read, and detaches the old one. A hit that is
   inside of the probe at that moment may be seen by both or by none: one on each CPU at the most. The end of the run
-  says how many replacements there were.
+  says how many replacements there were. The probe stays where it stands, if the new handler can read all there that it
+  reads of a function's entry. Otherwise it moves to the entry. Calls that are between both places at that moment may be
+  seen by both handlers or by none, too, and the end of the run counts such replacements.
 - A call whose entry the old handler has kept returns under it. The old one stays attached until such calls have
   returned, or for a second; the end of the run counts what is open then. A return handler that uses nothing of the
   entry (no `e.arg0`, `e.elapsed` or the like) keeps nothing: a call that is open returns under the new one.
@@ -237,9 +239,17 @@ implementation that uplua itself uses of that library.
 
 **The place of an entry probe.** A hit costs about 1 microsecond where the kernel emulates the probed instruction (a
 push, a jump, a call, a nop), and 10 where the CPU has to single-step it. So uplua puts the probe on the first
-instruction that the kernel emulates and at which the handler still sees every call in the same state. The instructions
-before it change no argument, no register of the caller's, not the stack and no memory, and no jump leads between them.
-`e.ip` and stacks still have the function's entry; `uplua --explain` tells the place of the probe and the reason.
+instruction that the kernel emulates, if the probe sees every call there, and if all that its handler reads of the entry
+can still be had: in its register, in another one, or in the function's frame. The handler reads it where it is. The
+instructions before that place surely end, and no jump leads between them. So two handlers of one function may stand at
+two places, and a handler that reads fewer arguments may be cheaper. `e.ip`, `e.sp`, `e.regs` and stacks are those of
+the entry. `uplua --explain` tells the place, the reason, and what has been found where; `uplua -v --list` the place for
+a handler that reads nothing.
+
+There are three kinds of calls that end the program within these few instructions and that only `slide = false` counts.
+The stack has no room for the function's frame. Or the caller has not aligned the stack pointer as the ABI demands, and
+the function stores a vector there. Or the program has asked for traps on floating-point numbers (`feenableexcept`), and
+the function begins with a computation on which one comes. Calls that end it in any other way are counted.
 ]==],
 
   {

@@ -33,7 +33,7 @@ return {
       [[ends the script by one line and status 1 where uplua is older than `"1.2"`; for the first line of a library]],
       raises = "what is no version" },
     { [[`up.ledger(): table[]`]],
-      [[what was lost so far: a list of `{ text, count }`, empty where nothing was]] },
+      [[what was lost so far: a list of pairs, `pair[1]` the text and `pair[2]` how many; empty where nothing was]] },
   },
 
   [==[

@@ -18,13 +18,31 @@ return {
     { [[`up.sorted(t: table, less?: fun(a: any, b: any): boolean): fun(): any, any`]],
       [[iterates over a table's keys and values in order; `less` compares two values]] },
     { [[`up.args { … }`]],
-      [[the script's options, each with its type, range, default and help; see lua/uplua/args.lua]],
+      [[the script's options, each with its type, range, default and help, declared in one table (below)]],
       defines = "`up.args(declaration: table): table`" },
     { [[`up.args.fail(format, …)`]],
       [[prints what else is wrong with a script's arguments, and ends the script with status 2; `up.args` is the
         module `uplua.args`]],
       defines = "`args.fail(format: string, ...: any)`" },
   },
+
+  [==[
+Options are declared by the usage line and a row each:
+
+    local opts = up.args {
+      "leak.lua [interval [count]] [-- TARGET]",
+      { "top,T",  "N",    "number",   10, "print the N largest stacks", least = 1, most = 100 },
+      { "older",  "TIME", "duration", 0,  "only blocks older than TIME, such as 500ms or 5s" },
+      { "combined-only",                  "one line for each stack" },
+      arguments = 2,
+    }
+
+A row is a name (with `,T` for the letter `-T`), what its value is called, its type, default and help; a row of a name
+and help is a flag. Types are `string`, `number`, `integer` (0 and up), `duration` (ns) and `size` (bytes). A default of
+false means that the option may be missing. `arguments`: so many other arguments at most. Above, `opts.top` is a number,
+`opts.older` ns, `opts.combined_only` true or false, and `opts[1]` the first of the others, a text. `--help` prints the
+help and ends the script with status 0; a wrong option ends it with a message and status 2.
+]==],
 
   {
     head = { "`uplua.text`", "" },

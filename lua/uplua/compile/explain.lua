@@ -66,6 +66,9 @@ local function add_places(lines, probe)
     for _, piece in ipairs(wrap(site.why or "", WIDTH - 13)) do
       if site.why then row(lines, "", "  " .. piece) end
     end
+    for _, piece in ipairs(wrap("there: " .. (site.found or ""), WIDTH - 13)) do
+      if site.found then row(lines, "", "  " .. piece) end
+    end
   end
   if count > MOST_SITES then row(lines, "", ("and %s more"):format(plural(count - MOST_SITES, "place"))) end
   for i, one in ipairs(probe.skipped or {}) do

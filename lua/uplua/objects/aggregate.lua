@@ -113,6 +113,12 @@ local function get(o, key, level)
   return seen(s, ffi.string(s.key_bytes, s.suffix or s.map.key_size), s.operations.value(s, total))
 end
 
+-- O is a module's own, which tells of it itself.
+function aggregate.keep_quiet(o)
+  rawset(o, "read", true)
+  return o
+end
+
 -- Those aggregations that handlers have added to, and that the script has not looked at: object → as it prints.
 function aggregate.unread()
   local texts = {}

@@ -26,6 +26,7 @@ local PATIENCE, STEP = 1, "10ms"
 
 local methods = {}
 local Handle = {}
+local NAMES = { "attach", "detach", "replace", "hits", "sites" } -- for who misspells one
 
 local function remove(list, value)
   for i = #list, 1, -1 do
@@ -46,7 +47,13 @@ end
 
 function Handle.__index(self, name)
   if name == "hits" then return self.past + counts_of(self.items) + counts_of(self.leaving) end
-  return methods[name]
+  if methods[name] then return methods[name] end
+  error(("a probe has no '%s'%s"):format(tostring(name), text.did_you_mean(tostring(name), NAMES)), 2)
+end
+
+-- All that a probe keeps is there from the beginning.
+function Handle.__newindex(_, name)
+  error(("a probe's '%s' cannot be set"):format(tostring(name)), 2)
 end
 
 local function plural(n, word) return ("%s %s"):format(text.thousands(n), n == 1 and word or word .. "s") end
@@ -61,7 +68,7 @@ end
 -- A probe of KIND at SPEC, texts, that runs FN.
 local function new(kind, spec, fn)
   return setmetatable({
-    kind = kind, spec = spec, handler = fn,
+    kind = kind, spec = spec, handler = fn or false,
     status = "declared", -- "attached", "detached", "ended"; "waiting": nothing of it is there yet
     asleep = false,      -- the script has detached it
     expected = false,    -- it may come to be in files that the target maps later
@@ -70,10 +77,13 @@ local function new(kind, spec, fn)
     leaving = {},        -- … and is to be closed as soon as its calls have returned
     past = 0,            -- hits of what was closed
     replaced = 0,        -- how often the handler was
+    moved = 0,           -- … by one that reads what is only at the function's entry, while the probe stood behind that
     abandoned = 0,       -- calls that were open when their programs were closed
     version = 1,
-    origin = nil,        -- where the states are: { fd, count, states }
-    number = nil,        -- of its own
+    origin = false,      -- where the states are: { fd, count, states }
+    number = false,      -- of its own
+    again = false,       -- what was loaded for it before it was detached, where that cannot be attached again
+    timer = false,       -- looks whether what is leaving may go
   }, Handle)
 end
 
@@ -149,6 +159,9 @@ function handle.lost()
     local name = ("%s %s: "):format(self.kind, self.spec)
     list[#list + 1] = { name .. "handler replaced: a hit on each CPU may have been seen by both handlers, or by none",
                         self.replaced }
+    list[#list + 1] = { name .. "handler replaced by one that has to stand at the function's entry: calls that were " ..
+                        "between there and the place before may have been seen by both handlers, or by none",
+                        self.moved }
     local record = self.records[1]
     local ends = record and record.provider.of_return == "call" -- a thread's end in a system call is not seen
     local text = "%scalls that were open%s a second after their handler was replaced or detached: return not seen"
@@ -210,7 +223,7 @@ local function let_go(self, anyhow)
   local items, _, open = self.leaving, counts_of(self.leaving)
   if #items == 0 or open > 0 and not anyhow then return end
   self.timer:cancel()
-  self.leaving, self.timer = {}, nil
+  self.leaving, self.timer = {}, false
   close(self, items)
   if self.status == "attached" then state_of(self).settled = 1 end
 end
@@ -292,7 +305,7 @@ function methods:attach()
   let_go(self, false)
   if self.again then
     local list = load_again(self, self.again, self.handler)
-    self.again, self.asleep = nil, false
+    self.again, self.asleep = false, false
     self.items = {}
     attach.all(list)
     return self
@@ -310,6 +323,13 @@ function methods:attach()
     error(message, 0)
   end
   return self
+end
+
+-- The bytes by which the places of SELF lie behind the functions' entries, all together.
+local function slid(self)
+  local sum = 0
+  for _, record in ipairs(self.records) do sum = sum + (record.sites and record.sites:distance() or 0) end
+  return sum
 end
 
 -- p:replace(handler): HANDLER runs from now on. Only a hit that is inside of the probe at that moment may be seen by
@@ -332,13 +352,15 @@ function methods:replace(fn)
     self.handler = fn
     return self
   end
+  local stood = slid(self)
   local list = load_again(self, old, fn)
+  local moves = slid(self) < stood
   local items, before = {}, self.items
   self.items = items
   if self.asleep then
     for _, item in ipairs(list) do if item.probe.handle == self then items[#items + 1] = item end end
     if not self.again then close(self, before) end
-    self.again, self.handler = nil, fn
+    self.again, self.handler = false, fn
     return self
   end
   local ok, message = pcall(require "uplua.probe.attach".all, list, true)
@@ -350,6 +372,7 @@ function methods:replace(fn)
   state.settled = 0
   state.version = self.version
   self.handler, self.replaced = fn, self.replaced + 1
+  if moves then self.moved = self.moved + 1 end
   leave(self, before)
   return self
 end

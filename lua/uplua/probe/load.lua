@@ -47,10 +47,10 @@ local function tell_objects(mine)
   local compiler = mine.compiler
   for id = mine.declared + 1, #object.all() do
     local o = object.all()[id]
-    local kind, given = rawget(o, "kind"), rawget(o, "options") or {}
+    local kind, given, state = rawget(o, "kind"), rawget(o, "options") or {}, object.state(o)
     local max = given.max or DEFAULT_ENTRIES
     if kind == "ring" or kind == "output" then max = given.size or DEFAULT_RING end
-    compiler:add_object(kind, max, object.state(o).buckets, given.key, given.value)
+    compiler:add_object(kind, max, state.buckets, given.key, given.value, (state.delay or 0) > 0)
     mine.declared = id
   end
   for id, o in ipairs(object.all()) do

@@ -189,6 +189,7 @@ local function of_functions(half)
   return function(o, program, spec, given)
     local slide, cookie = given.slide or "exact", given.cookie or 0
     local sites = attach_one(o, program, spec, program.kind, core.probe.resolve, spec, slide, half ~= "entry")
+    sites:expect_all() -- nobody knows what the program reads
     require("uplua.probe.lost_returns").note(sites:summary().leaves)
     return function(fd)
       warn_of_others(o, program, core.probe.filters(half))

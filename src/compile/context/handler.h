@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/argument.h"
+#include "base/entry.h"
 #include "compile/context/provider.h"
 
 struct sites;
@@ -61,9 +62,9 @@ struct handler {
     /* the function is Go's: its arguments are elsewhere, and a return handler runs at its return instructions */
     bool of_go;
     bool by_instruction; /* a return handler runs at return instructions, as Go's do */
-    bool at_entry;       /* the site stands for a function's entry: the return address is not yet below a frame … */
-    int slid;            /* … and is so many bytes behind it; -1: its cookie has that (sys/cookie.h) */
-    int entry;           /* of a program's function: its sites' enum entry (probe/probe.h); -1: the cookie has that */
+    /* the site stands for a function's entry, where the return address is not yet below a frame … */
+    bool at_entry;
+    struct entry_stand stand; /* … and is so far behind it */
 
     /* Programs of the object to attach; "" where there is none. Each is also its ELF section's last part. */
     char program[32];       /* of the handler itself */

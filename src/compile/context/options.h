@@ -41,7 +41,10 @@ struct compile_options {
     int (*find_arguments)(const struct sites *sites, bool of_return, struct arena *arena,
                           const struct argument **arguments, size_t *count, struct error *err);
     /* Has probes at SITES stand at their functions' first instructions: slide_back of probe/probe.h. */
-    int (*stand_at_entry)(struct sites *sites, struct error *err);
+    void (*stand_at_entry)(struct sites *sites);
+    /* Has those stand there that would not have at their places what a handler READS: slide_settle, ibid. */
+    void (*settle)(struct sites *sites, const struct entry_reads *reads, struct arena *arena,
+                   struct entry_stand *stand);
     /* Looks for the variable NAME of the program where SITES are, e.vars: locals_find of probe/args/locals.h. */
     int (*find_variable)(const struct sites *sites, const char *name, struct arena *arena,
                          const struct argument **arguments, size_t *count, struct error *err);

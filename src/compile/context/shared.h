@@ -28,6 +28,9 @@ enum object_kind {
     OBJECT_OTHER,  /* of a kind that handlers cannot use */
 };
 
+/* Of a ring that is read only now and then, the reader is woken each time that another one of so many parts begins. */
+enum { RING_PARTS = 8 };
+
 /* How the script prints the record that a handler's printf emits. */
 struct print {
     const char *format;   /* checked */
@@ -60,6 +63,7 @@ struct shared {
     enum object_kind kind;
     uint64_t max; /* entries of a map, bytes of a ring (a power of two) */
     int fd;       /* of the kernel's map once loaded (set by the caller after the load), else -1 */
+    bool paced;   /* of a ring: it is read only now and then (lua/uplua/objects/ring.lua) */
     struct buckets buckets;
     int spill_fd;                             /* the same of an aggregation's second map, else -1 */
     struct type declared_key, declared_value; /* TYPE_NONE where nothing is declared */

@@ -190,9 +190,9 @@ static const struct event_field *find_variable(struct build *build, const char *
     if (!function->handler->sites)
         build_fail(build, "where this handler's probe stands is not known, so that it has no e.vars");
     /* Places are those of the instruction where the probe stands: it slides no more. */
-    if (function->handler->slid && function->options->stand_at_entry(function->handler->sites, &err))
-        build_fail(build, "%s", err.text);
-    function->handler->slid = 0;
+    if (function->handler->stand.slid)
+        function->options->stand_at_entry(function->handler->sites);
+    function->handler->stand.slid = 0;
     if (function->options->find_variable(function->handler->sites, name, build->arena, &found, &count, &err) || !count)
         build_fail(build, "%s", err.text);
     struct event_field *field = arena_allocate(build->arena, sizeof *field);

@@ -57,25 +57,6 @@ static _Noreturn void fail_unknown(struct build *build, const char *name)
                *near ? "" : ".", list);
 }
 
-/* Has the probe stand where the function begins, if it slid past what may have changed the register at OFFSET, called
- * NAME. */
-static void stand_at_entry(struct build *build, const char *name, int offset)
-{
-    struct handler *handler = build->function->handler;
-    struct error err = {0};
-    if (handler->provider->pairing || !handler->slid || !arch_register_may_change(offset))
-        return;
-    if (handler->version > 1)
-        build_fail(
-            build,
-            "e.regs.%s may have changed before the place where this probe stands: declare it with slide = false, "
-            "so that its handler can be replaced by one that reads this register",
-            name);
-    if (build->function->options->stand_at_entry(handler->sites, &err))
-        build_fail(build, "%s", err.text);
-    handler->slid = 0;
-}
-
 struct value *registers_index(struct build *build, const char *name)
 {
     if (!name)
@@ -91,7 +72,6 @@ struct value *registers_index(struct build *build, const char *name)
                    "code, by which it sees the return; it returns to e.regs.ip",
                    name);
     build->function->handler->reads_registers = true;
-    stand_at_entry(build, name, offset);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
     value->event = &any_register;
     value->name = name;

@@ -1,6 +1,7 @@
 /* Reads the probe's own arguments where they are: in the context, in memory, in saved registers. */
 #include "base/argument.h"
 #include "compile/infer/typed_memory.h"
+#include "compile/lower/entry.h"
 #include "compile/lower/user_memory.h"
 
 static struct operand context_address(struct lower *lower, int64_t offset)
@@ -35,15 +36,17 @@ static struct operand as_number(struct lower *lower, struct operand address)
 static struct operand load_context(struct lower *lower, const struct argument *argument, const struct access *access)
 {
     uint32_t bytes = access_bytes(access);
-    if (lower->function->handler->provider->called) {
-        /* A load would be a pointer to the verifier, with which little can be computed. */
+    bool called = lower->function->handler->provider->called;
+    if (called || entry_has_moved(lower, (unsigned)argument->offset / 8)) {
+        /* Of a function that is called a load would be a pointer to the verifier, with which little can be computed. */
         struct operand number = operand_immediate(argument->offset / 8);
-        struct operand word = probe_call_for_word(lower, BPF_FUNC_get_func_arg, &number);
+        struct operand word = called ? probe_call_for_word(lower, BPF_FUNC_get_func_arg, &number)
+                                     : entry_word(lower, (unsigned)argument->offset / 8);
         if (bytes == 8 && argument->kind != ARGUMENT_BOOLEAN)
             return word;
         struct slot *slot = program_slot(lower->program, 8);
         machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, word);
-        return read_loaded(lower, access, operand_slot(slot, 0), 0);
+        return read_loaded(lower, access, operand_slot(slot, 0), argument->offset % 8);
     }
     if (argument->offset % bytes == 0)
         return read_loaded(lower, access, lower->context, argument->offset);
@@ -80,12 +83,14 @@ struct operand argument_word(struct lower *lower, const struct argument *argumen
 static void read_memory(struct lower *lower, struct value *value)
 {
     const struct argument *argument = value->event->argument;
-    struct operand address = machine_load(lower->program, BPF_DW, lower->context, argument->base);
+    struct operand address = entry_word(lower, argument->base / 8);
     if (argument->offset)
         address = machine_alu(lower->program, BPF_ADD, address, operand_immediate(argument->offset));
     if (argument->index_bits) {
-        struct operand index =
-            read_loaded(lower, &(struct access){.bits = argument->index_bits}, lower->context, argument->index);
+        struct slot *slot = program_slot(lower->program, 8);
+        machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, entry_word(lower, argument->index / 8));
+        struct operand index = read_loaded(lower, &(struct access){.bits = argument->index_bits}, operand_slot(slot, 0),
+                                           argument->index % 8);
         if (argument->shift)
             index = machine_alu(lower->program, BPF_LSH, index, operand_immediate(argument->shift));
         address = machine_alu(lower->program, BPF_ADD, address, index);

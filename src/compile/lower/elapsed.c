@@ -29,8 +29,8 @@ static struct operand cost(struct lower *lower, bool at_exit)
     struct program *program = lower->program;
     const struct handler *handler = lower->function->handler;
     struct operand costs = machine_copy(program, operand_data(COST_COUNTERS, at_exit ? 8 * COST_ENTRIES : 0));
-    if (handler->entry >= 0)
-        return machine_load(program, BPF_DW, costs, 8 * (int64_t)handler->entry);
+    if (handler->stand.entry >= 0)
+        return machine_load(program, BPF_DW, costs, 8 * (int64_t)handler->stand.entry);
     struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
     struct operand entry = machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_ENTRY_SHIFT));
     entry = machine_alu(program, BPF_AND, entry, operand_immediate(COOKIE_ENTRY_MASK));

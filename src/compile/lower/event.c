@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "compile/lower/entry.h"
 #include "compile/lower/lower.h"
 #include "compile/lower/pairing.h"
-#include "sys/cookie.h"
 #include "sys/feature.h"
 
 static const struct provider *provider_of(const struct lower *lower)
@@ -93,6 +93,12 @@ struct operand probe_context_word(struct lower *lower, int offset, const char *w
     return machine_load(lower->program, BPF_DW, lower->context, offset);
 }
 
+/* The register at OFFSET of the context as it was at the function's entry. */
+static struct operand entry_register(struct lower *lower, int offset, const char *what)
+{
+    return offset < 0 ? probe_context_word(lower, offset, what) : entry_word(lower, (unsigned)offset / 8);
+}
+
 struct operand probe_entry_value(struct lower *lower, const struct event_field *event)
 {
     if (event->source == EVENT_GIVEN)
@@ -100,7 +106,7 @@ struct operand probe_entry_value(struct lower *lower, const struct event_field *
     if (event->source == EVENT_CALL) /* behind the record's head, and behind the registers: at the same place */
         return machine_load(lower->program, BPF_W, lower->context, 8);
     int (*argument)(unsigned) = lower->function->handler->of_go ? arch_go_argument : provider_of(lower)->argument;
-    return probe_context_word(lower, argument(event->number), event->name);
+    return entry_register(lower, argument(event->number), event->name);
 }
 
 struct operand probe_read_user(struct lower *lower, struct slot *to, uint32_t size, struct operand address)
@@ -208,31 +214,19 @@ static struct operand caller(struct lower *lower)
         compile_fail(lower->compiler, lower->program->position,
                      "e.caller is only known at a function's first instruction");
     if (arch_cpu.return_address >= 0)
-        return probe_context_word(lower, arch_cpu.return_address, "e.caller");
+        return entry_register(lower, arch_cpu.return_address, "e.caller");
     struct slot *slot = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    probe_read_user(lower, slot, 8, probe_context_word(lower, arch_cpu.stack_pointer, "the stack pointer"));
+    probe_read_user(lower, slot, 8, entry_register(lower, arch_cpu.stack_pointer, "the stack pointer"));
     return machine_load(lower->program, BPF_DW, operand_slot(slot, 0), 0);
-}
-
-/* Bytes between the function's entry and the probe. */
-static struct operand slid(struct lower *lower)
-{
-    int distance = lower->function->handler->slid;
-    if (distance >= 0)
-        return operand_immediate(distance);
-    struct program *program = lower->program;
-    struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
-    cookie = machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_SLID_SHIFT));
-    return machine_alu(program, BPF_AND, cookie, operand_immediate(COOKIE_SLID_MASK));
 }
 
 struct operand probe_instruction(struct lower *lower)
 {
     struct operand at = probe_context_word(lower, arch_cpu.instruction_pointer, "e.ip");
-    if (is_return(lower) || !lower->function->handler->slid)
+    if (is_return(lower) || !lower->function->handler->stand.slid)
         return at;
-    return machine_alu(lower->program, BPF_SUB, at, slid(lower));
+    return machine_alu(lower->program, BPF_SUB, at, entry_slid(lower));
 }
 
 /* Tells the stack walk where it begins: 0, or for a function's entry 1 and how far the probe slid. */
@@ -243,9 +237,9 @@ static struct operand entry_of_stack(struct lower *lower)
         return operand_immediate(1); /* the frame is gone by then, as it is not there yet at the entry */
     if (is_return(lower) || !handler->at_entry)
         return operand_immediate(0);
-    if (handler->slid >= 0)
-        return operand_immediate(1 + handler->slid);
-    return machine_alu(lower->program, BPF_ADD, slid(lower), operand_immediate(1));
+    if (handler->stand.slid >= 0)
+        return operand_immediate(1 + handler->stand.slid);
+    return machine_alu(lower->program, BPF_ADD, entry_slid(lower), operand_immediate(1));
 }
 
 struct operand probe_call_for_word(struct lower *lower, int32_t helper, const struct operand *number)
@@ -284,6 +278,12 @@ struct operand probe_comm(struct lower *lower)
     return name;
 }
 
+/* The register at OFFSET of the context: of a function's entry as it was there. */
+static struct operand register_at(struct lower *lower, int offset, const char *what)
+{
+    return is_return(lower) ? probe_context_word(lower, offset, what) : entry_register(lower, offset, what);
+}
+
 /* What EVENT, which no entry has saved and which is no argument and no register, is. */
 static struct operand field_value(struct lower *lower, const struct event_field *event)
 {
@@ -316,8 +316,8 @@ static struct operand field_value(struct lower *lower, const struct event_field 
         return provider_of(lower)->result(lower);
     case EVENT_IP:
         return provider_of(lower)->ip(lower);
-    case EVENT_STACK_POINTER: /* as at the entry: a probe slides past nothing that moves it */
-        return probe_context_word(lower, arch_cpu.stack_pointer, "e.sp");
+    case EVENT_STACK_POINTER:
+        return register_at(lower, arch_cpu.stack_pointer, "e.sp");
     case EVENT_CALLER:
         return caller(lower);
     case EVENT_PERIOD:
@@ -340,15 +340,6 @@ static struct operand field_value(struct lower *lower, const struct event_field 
     return (struct operand){0};
 }
 
-/* The register that lies at OFFSET of the context. A function's entry is where its probe seems to stand, wherever it
- * stands. */
-static struct operand read_register(struct lower *lower, int offset)
-{
-    if (offset == arch_cpu.instruction_pointer && !is_return(lower))
-        return provider_of(lower)->ip(lower);
-    return probe_context_word(lower, offset, "e.regs");
-}
-
 void probe_event_field(struct lower *lower, struct value *value)
 {
     struct place *place = lower_place(lower, value);
@@ -364,11 +355,25 @@ void probe_event_field(struct lower *lower, struct value *value)
     } else if (event->source == EVENT_GIVEN) {
         argument_lower(lower, value);
     } else if (event->source == EVENT_REGISTER) {
-        place->value = read_register(lower, (int)value->number);
+        bool is_place = value->number == arch_cpu.instruction_pointer && !is_return(lower);
+        place->value = is_place ? provider_of(lower)->ip(lower) : register_at(lower, (int)value->number, "e.regs");
     } else {
         place->value = field_value(lower, event);
         place->capacity = value->type.capacity;
     }
+}
+
+/* The id of the stack of a function's entry where the registers that it begins with have changed since. */
+static struct operand stack_of_entry(struct lower *lower, const struct value *value)
+{
+    struct operand link = operand_immediate(0);
+    if (arch_cpu.return_address >= 0)
+        link = entry_register(lower, arch_cpu.return_address, "e.caller");
+    const char *name = feature_available(FEATURE_MAY_GOTO) ? "uplua_ustack_entry" : "uplua_ustack_entry_older";
+    return machine_call_library(
+        lower->program, name,
+        OPERANDS(probe_instruction(lower), entry_register(lower, arch_cpu.stack_pointer, "e.sp"),
+                 entry_register(lower, arch_cpu.frame_pointer, "e.fp"), link, operand_immediate(value->number)));
 }
 
 void probe_stack(struct lower *lower, struct value *value)
@@ -386,6 +391,10 @@ void probe_stack(struct lower *lower, struct value *value)
         name = arena_format(lower->program->arena, "%s_older", name);
     if (of_user)
         lower->compiler->walks = lower->function->position;
+    if (of_user && of_probe && !is_return(lower) && !entry_is_whole(lower)) {
+        lower_place(lower, value)->value = stack_of_entry(lower, value);
+        return;
+    }
     lower_place(lower, value)->value =
         machine_call_library(lower->program, name, args, (of_user ? of_probe : fired) ? 3 : 2);
 }

@@ -35,7 +35,9 @@ struct operand func_names_read(struct lower *lower)
     struct slot *number = program_slot(program, 8), *text = program_slot(program, capacity);
     struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
     machine_store(program, BPF_DW, operand_slot(number, 0), 0,
-                  machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_SITE_SHIFT)));
+                  machine_alu(program, BPF_AND,
+                              machine_alu(program, BPF_RSH, cookie, operand_immediate(COOKIE_SITE_SHIFT)),
+                              operand_immediate(COOKIE_SITE_MASK)));
     struct operand found = maps_lookup(lower, handler->names_map, operand_slot(number, 0));
     lower_continue_if(lower, BPF_JNE, found, operand_immediate(0),
                       probe_loss(lower, "hit at a place that is not known", 0));

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "compile/ir/fold.h"
+#include "compile/lower/entry.h"
 #include "compile/lower/user_memory.h"
 #include "sys/feature.h"
 
@@ -531,6 +532,7 @@ void pass_lower(struct function *function, struct object *result)
     struct lower lower;
     struct scratch scratch = {0};
     ir_find_users(function);
+    entry_settle(function);
     struct program *program = lower_function(&lower, function, NULL);
     for (uint32_t excess; (excess = pass_allocate_registers(program)) > 0;) {
         scratch_move(program, &scratch, excess);

@@ -43,7 +43,7 @@ static struct machine_block *without_entry(struct lower *lower)
     struct program *program = lower->program;
     static const char cause[] = "return of a call whose entry was not seen";
     if (!lower->function->handler->raw)
-        return probe_loss(lower, cause, 0);
+        return state_if_settled(lower, probe_loss(lower, cause, 0));
     struct machine_block *here = program->block, *test = machine_block(program);
     test->cold = true;
     machine_place(program, test);
@@ -51,7 +51,21 @@ static struct machine_block *without_entry(struct lower *lower)
     machine_branch(program, BPF_JEQ, compat, operand_immediate(0), probe_loss(lower, cause, 0),
                    filter_ignore(lower, 0));
     program->block = here;
-    return test;
+    return state_if_settled(lower, test);
+}
+
+/* A call that is on at the next one's entry has ended while the return half was not attached. */
+static void forget_open(struct lower *lower, struct operand kept)
+{
+    struct program *program = lower->program;
+    if (!lower->function->handler->version)
+        return;
+    struct machine_block *open = machine_block(program), *next = machine_block(program);
+    open->cold = true;
+    machine_branch(program, BPF_JEQ, machine_load(program, BPF_DW, kept, IN_CALL), operand_immediate(0), next, open);
+    machine_place(program, open);
+    state_count_ended(program, lower->function->handler_number, operand_immediate(1));
+    machine_continue(program, next);
 }
 
 static void save(struct lower *lower, int64_t failed)
@@ -62,6 +76,7 @@ static void save(struct lower *lower, int64_t failed)
     struct operand kept = storage(lower, BPF_LOCAL_STORAGE_GET_F_CREATE);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
                       probe_loss(lower, "no memory for a call: not seen", failed));
+    forget_open(lower, kept);
     machine_store(lower->program, BPF_DW, kept, IN_CALL, operand_immediate(1));
     pairing_store(lower, kept, VALUES, values);
 }

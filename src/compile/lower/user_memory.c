@@ -2,6 +2,7 @@
 #include "compile/lower/user_memory.h"
 
 #include "compile/infer/typed_memory.h"
+#include "compile/lower/entry.h"
 
 struct operand read_bytes(struct lower *lower, struct operand to, struct operand size, struct operand address,
                           bool kernel)
@@ -230,7 +231,7 @@ static struct operand compute(struct lower *lower, const struct argument_step *s
             stack[depth++] = machine_copy(program, operand_immediate(step->number));
             break;
         case ARGUMENT_WORD:
-            stack[depth++] = machine_load(program, BPF_DW, lower->context, step->number);
+            stack[depth++] = entry_word(lower, (unsigned)step->number / 8);
             break;
         case ARGUMENT_ADD_NUMBER:
             *top = machine_alu(program, BPF_ADD, *top, operand_immediate(step->number));

@@ -82,7 +82,8 @@ static int failed(int code, const struct site *site, struct error *err)
 static uint64_t cookie_of(const struct uprobe_attach *attach, const struct site *site)
 {
     return attach->cookie | (uint64_t)site->slid << COOKIE_SLID_SHIFT | (uint64_t)site->entry << COOKIE_ENTRY_SHIFT |
-           (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT;
+           (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT | (uint64_t)(site->moved / 8) << COOKIE_MOVED_SHIFT |
+           (uint64_t)site->shape << COOKIE_SHAPE_SHIFT;
 }
 
 /* Places in one file, as the kernel wants them. */
@@ -129,7 +130,8 @@ static int link_or_halve(const struct uprobe_attach *attach, const struct site *
     if (!is_refusal(fd) || alone)
         return fd;
     if (count == 1)
-        return link_refuse(attach->link, attach->sites[*places->cookies >> COOKIE_SITE_SHIFT].function);
+        return link_refuse(attach->link,
+                           attach->sites[*places->cookies >> COOKIE_SITE_SHIFT & COOKIE_SITE_MASK].function);
     size_t half = count / 2;
     struct places rest = {places->offsets + half, places->cookies + half,
                           places->semaphores ? places->semaphores + half : NULL};

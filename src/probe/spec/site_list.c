@@ -14,6 +14,7 @@ static void site_free(struct site *site)
     free(site->path);
     free(site->module);
     free(site->function);
+    free(site->way);
 }
 
 int site_list_add(struct site_list *list, const struct site *site)

@@ -5,8 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/array.h"
+#include "elf/section.h"
 #include "probe/module/binary.h"
+#include "sys/cookie.h"
 
 enum {
     MAX_SIZE = 4 << 20,    /* of a function; no compiler's is larger */
@@ -17,39 +20,91 @@ enum {
     LONGEST = 16, /* bytes of an instruction, and more */
 };
 
-#define PRICE "its first instruction is stepped, at ten times the price"
-
 static const char moved[] = "the function's first instruction would be stepped, at ten times the price";
 static const char lossy[] = "calls that jump away before that are not seen (slide = \"lossy\")";
-static const char off[] = PRICE " (slide = false)";
-static const char read[] = PRICE ": the handler reads a register that it or the next ones change";
-static const char unsized[] = PRICE ": the function's length is not known, nor the jumps into it";
-static const char changing[] = PRICE ": handlers or callers see its effect";
-static const char reached[] = PRICE ": other code jumps to the instruction after it";
-static const char unreadable[] = PRICE ": the instructions after it cannot be decoded";
+static const char off[] = SLIDE_PRICE " (slide = false)";
+static const char unsized[] = SLIDE_PRICE ": the function's length is not known, nor the jumps into it";
+static const char ending[] = SLIDE_PRICE ": no cheaper place sees every call";
+static const char reached[] = SLIDE_PRICE ": other code jumps to the instruction after it";
+static const char unreadable[] = SLIDE_PRICE ": the instructions after it cannot be decoded";
 
-/* What the code around says of the function: where something jumps to first, behind the entry. */
+/* What the code around says of the function: where something leads to first, behind the entry. */
 struct jumps {
     uint64_t first;
-    bool indirect; /* it jumps by a table, maybe to itself */
+    bool table; /* it jumps by a table that is not known, maybe to itself */
 };
+
+static void note_jump(struct jumps *jumps, uint64_t target)
+{
+    if ((int64_t)target > 0 && target < jumps->first)
+        jumps->first = target;
+}
+
+/*
+ * Follows what may be a table of jumps at ADDRESS, of 8-byte addresses, or of 4-byte distances from itself. True if it
+ * begins with a place in the function.
+ */
+static bool follow_table(const struct slide_code *code, uint64_t address, bool distances, struct jumps *jumps)
+{
+    enum { MOST_ENTRIES = 1024 };
+    union {
+        int32_t distances[MOST_ENTRIES];
+        uint64_t addresses[MOST_ENTRIES];
+    } table;
+    size_t width = distances ? sizeof *table.distances : sizeof *table.addresses;
+    size_t count = code->file->read(code->file->context, address, &table, MOST_ENTRIES * width) / width;
+    bool found = false;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t target = distances ? address + (uint64_t)(int64_t)table.distances[i] : table.addresses[i];
+        if (!code->file->executable(code->file->context, target))
+            break;
+        found |= i == 0 && target - code->address < code->size;
+        note_jump(jumps, target - code->address);
+    }
+    return found;
+}
+
+/* Follows the tables that the function's instructions mention. True if there are some. */
+static bool follow_tables(const struct arch_code *arch, const struct slide_code *code, struct jumps *jumps)
+{
+    const uint8_t *bytes = code->bytes + code->before;
+    bool found = false;
+    for (size_t at = 0; at < code->size && code->file;) {
+        struct arch_instruction instruction;
+        if (!arch->decode(bytes + at, code->size - at, &instruction))
+            return false;
+        if (instruction.refers && !instruction.absolute)
+            found |= follow_table(code, code->address + at + (uint64_t)instruction.target, true, jumps);
+        else if (instruction.indexed && instruction.absolute)
+            found |= follow_table(code, instruction.absolute, false, jumps);
+        at += instruction.length;
+    }
+    return found;
+}
 
 static struct jumps find_jumps(const struct arch_code *arch, const struct slide_code *code)
 {
     struct jumps jumps = {.first = code->limit};
     size_t end = code->before + code->size + code->after;
+    uint64_t jumps_by = 0, computes = 0;
     for (size_t at = 0; at < end;) {
         struct arch_instruction instruction;
         if (!arch->decode(code->bytes + at, end - at, &instruction)) {
             at += arch->step; /* data, or the end: the next instructions fall into step again */
             continue;
         }
-        uint64_t target = (uint64_t)((int64_t)(at - code->before) + instruction.target);
-        if (instruction.direct && (int64_t)target > 0 && target < jumps.first)
-            jumps.first = target;
-        jumps.indirect |= instruction.indirect && at >= code->before && at < code->before + code->size;
+        if (instruction.refers && instruction.absolute)
+            note_jump(&jumps, instruction.absolute - code->address);
+        else if (instruction.direct || instruction.refers)
+            note_jump(&jumps, (uint64_t)((int64_t)(at - code->before) + instruction.target));
+        bool is_own = at >= code->before && at < code->before + code->size;
+        jumps_by |= is_own ? instruction.jumps_by : 0;
+        computes |= is_own ? instruction.computes : 0;
         at += instruction.length;
     }
+    /* A jump to where a register says that nothing has been computed into is a call of another function, the last
+     * one. */
+    jumps.table = jumps_by & computes && !follow_tables(arch, code, &jumps);
     return jumps;
 }
 
@@ -57,27 +112,32 @@ static struct jumps find_jumps(const struct arch_code *arch, const struct slide_
 struct slide_target {
     size_t at; /* 0: none */
     bool push;
+    struct way way; /* to it */
 };
 
-/* The first instruction of the function that is emulated and that harmless ones lead to; LOSSY: behind conditional
- * jumps, if there is one. */
+/* The first instruction of the function that is emulated and that others lead to which surely end; IS_LOSSY: behind
+ * conditional jumps, if there is one. */
 static struct slide_target find_candidate(const struct arch_code *arch, const struct slide_code *code, bool is_lossy,
                                           const char **why)
 {
     struct slide_target best = {0};
+    struct way way;
     const uint8_t *bytes = code->bytes + code->before;
+    way_begin(&way);
     for (size_t at = 0; at < code->size;) {
         struct arch_instruction instruction;
+        struct arch_effect effect = {0};
         if (!arch->decode(bytes + at, code->size - at, &instruction)) {
             *why = unreadable;
             return best;
         }
         if (instruction.emulated && at > 0)
-            best = (struct slide_target){at, instruction.push};
-        if (instruction.emulated ? !is_lossy || !instruction.conditional : !instruction.harmless) {
-            *why = changing;
+            best = (struct slide_target){at, instruction.push, way};
+        *why = ending;
+        if (instruction.emulated ? !is_lossy || !instruction.conditional
+                                 : !arch->effect(bytes + at, code->size - at, &effect) ||
+                                       !way_pass(&way, arch, &effect, code->address + at, code->file))
             return best;
-        }
         at += instruction.length;
     }
     *why = unreadable; /* it goes on beyond its end */
@@ -89,42 +149,56 @@ static bool is_entered_at_entry_only(const struct slide_target *candidate, const
 {
     /* What pushes would push once more if it were jumped to by a table of the function's own: that is not how a loop
      * begins. */
-    return candidate->at < jumps->first && (!jumps->indirect || candidate->push);
+    return candidate->at < jumps->first && (!jumps->table || candidate->push);
 }
 
-unsigned slide_distance(const struct arch_code *arch, const struct slide_code *code, enum slide slide, const char **why)
+static void settle(const struct arch_code *arch, const struct slide_target *target, const char *why,
+                   struct slide_place *place)
+{
+    place->distance = (unsigned)target->at;
+    place->wrote = target->way.wrote;
+    place->count = way_values(&target->way, arch, place->values);
+    place->why = why;
+}
+
+void slide_find(const struct arch_code *arch, const struct slide_code *code, enum slide slide,
+                struct slide_place *place)
 {
     struct arch_instruction first;
     const char *ignored;
-    *why = NULL;
+    *place = (struct slide_place){0};
     if (!arch->decode(code->bytes + code->before, code->size + code->after, &first))
-        return 0;
+        return;
     if (first.emulated && !(slide == SLIDE_LOSSY && first.conditional))
-        return 0;
+        return;
     if (slide == SLIDE_OFF || !code->size) {
-        *why = slide == SLIDE_OFF ? off : unsized;
-        return 0;
+        place->why = slide == SLIDE_OFF ? off : unsized;
+        return;
     }
-    struct slide_target exact = first.emulated ? (struct slide_target){0} : find_candidate(arch, code, false, why);
+    struct slide_target exact = {0};
+    if (!first.emulated)
+        exact = find_candidate(arch, code, false, &place->why);
     struct slide_target far = slide == SLIDE_LOSSY ? find_candidate(arch, code, true, &ignored) : exact;
     if (!exact.at && !far.at)
-        return 0;
+        return;
     struct jumps jumps = find_jumps(arch, code);
     if (far.at > exact.at && is_entered_at_entry_only(&far, &jumps)) {
-        *why = lossy;
-        return (unsigned)far.at;
+        settle(arch, &far, lossy, place);
+        return;
     }
-    *why = first.emulated ? NULL : reached;
-    if (!exact.at || !is_entered_at_entry_only(&exact, &jumps))
-        return 0;
-    *why = moved;
-    return (unsigned)exact.at;
+    place->why = first.emulated ? NULL : reached;
+    if (exact.at && is_entered_at_entry_only(&exact, &jumps))
+        settle(arch, &exact, moved, place);
 }
 
 /* --- sites in files --- */
 
 struct slide_file {
+    struct way_file way;
     const struct binary *binary;
+    uint64_t *thread_offsets; /* words that the loader fills with these, sorted; … */
+    size_t thread_offset_count, thread_offset_capacity;
+    bool searched;     /* … once they have been looked for */
     uint64_t *symbols; /* the addresses of all, sorted */
     size_t symbol_count, capacity;
 };
@@ -133,8 +207,7 @@ struct slide_file {
 struct slider {
     struct site *site;
     uint64_t limit; /* as in slide_code */
-    const char *why;
-    unsigned distance;
+    struct slide_place place;
 };
 
 static int note_symbol(const struct function_symbol *function, void *context)
@@ -165,16 +238,82 @@ static uint64_t begin_before(const struct slide_file *file, const struct arch_co
     return address - start <= MAX_BEFORE ? start : address - BEFORE;
 }
 
+/* mapped of struct way_file. */
+static bool is_mapped(void *context, uint64_t address, uint64_t size, bool writes)
+{
+    const struct elf_file *elf = binary_elf(((const struct slide_file *)context)->binary);
+    const Elf64_Phdr *fixed = writes ? elf_file_segment(elf, PT_GNU_RELRO) : NULL;
+    if (fixed && address < fixed->p_vaddr + fixed->p_memsz && address + size > fixed->p_vaddr)
+        return false; /* read-only once it is relocated */
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const Elf64_Phdr *segment = &elf->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & (writes ? PF_W : PF_R) && address >= segment->p_vaddr &&
+            address - segment->p_vaddr < segment->p_memsz && size <= segment->p_memsz - (address - segment->p_vaddr))
+            return true;
+    }
+    return false;
+}
+
+/* read of struct way_file. */
+static size_t read_bytes(void *context, uint64_t address, void *buffer, size_t size)
+{
+    const struct slide_file *file = context;
+    const Elf64_Phdr *segment = elf_file_segment_at(binary_elf(file->binary), address, PF_R);
+    if (!segment)
+        return 0;
+    uint64_t inside = address - segment->p_vaddr, most = segment->p_filesz - inside;
+    return binary_read(file->binary, segment->p_offset + inside, buffer, size < most ? size : most);
+}
+
+/* executable of struct way_file. */
+static bool is_executable(void *context, uint64_t address)
+{
+    return elf_file_segment_at(binary_elf(((const struct slide_file *)context)->binary), address, PF_X) != NULL;
+}
+
+/* Finds FILE's words that the loader fills with variables' distances from the thread pointer; none without memory. */
+static void find_thread_offsets(struct slide_file *file)
+{
+    const struct elf_file *elf = binary_elf(file->binary);
+    for (size_t s = 0; s < elf->section_count; s++) {
+        size_t size = 0;
+        if (elf->sections[s].sh_type != SHT_RELA)
+            continue;
+        Elf64_Rela *relocations = section_read(elf, &elf->sections[s], SECTION_MAX, &size);
+        for (size_t i = 0; relocations && i < size / sizeof *relocations; i++)
+            if (ELF64_R_TYPE(relocations[i].r_info) == arch_cpu.relocation_thread_offset &&
+                array_room(&file->thread_offsets, file->thread_offset_count, &file->thread_offset_capacity,
+                           sizeof *file->thread_offsets))
+                file->thread_offsets[file->thread_offset_count++] = relocations[i].r_offset;
+        free(relocations);
+    }
+    if (file->thread_offset_count)
+        qsort(file->thread_offsets, file->thread_offset_count, sizeof *file->thread_offsets, by_number);
+}
+
+/* thread_offset of struct way_file. */
+static bool is_thread_offset(void *context, uint64_t address)
+{
+    struct slide_file *file = context;
+    if (!file->searched)
+        find_thread_offsets(file);
+    file->searched = true;
+    return file->thread_offset_count &&
+           bsearch(&address, file->thread_offsets, file->thread_offset_count, sizeof *file->thread_offsets, by_number);
+}
+
 /* Decides how far SLIDER's site slides, from the code around it. */
 static int decide(const struct slide_file *file, const struct arch_code *arch, enum slide slide, struct slider *slider)
 {
     const struct site *site = slider->site;
     const Elf64_Phdr *segment = elf_file_segment_at(binary_elf(file->binary), site->address, PF_X);
+    slider->place = (struct slide_place){0};
     if (!segment || site->size > MAX_SIZE)
         return 0;
     uint64_t start = begin_before(file, arch, site->address, segment->p_vaddr);
     uint64_t most = segment->p_vaddr + segment->p_filesz - site->address; /* bytes from here on */
-    struct slide_code code = {.before = site->address - start, .limit = slider->limit};
+    struct slide_code code = {
+        .before = site->address - start, .limit = slider->limit, .address = site->address, .file = &file->way};
     code.size = site->size < most ? site->size : most;
     code.after = AFTER < most - code.size ? AFTER : most - code.size;
     uint8_t *bytes = malloc(code.before + code.size + code.after);
@@ -183,7 +322,7 @@ static int decide(const struct slide_file *file, const struct arch_code *arch, e
     size_t length = binary_read(file->binary, site->offset - code.before, bytes, code.before + code.size + code.after);
     code.bytes = bytes;
     if (length == code.before + code.size + code.after)
-        slider->distance = slide_distance(arch, &code, slide, &slider->why);
+        slide_find(arch, &code, slide, &slider->place);
     free(bytes);
     return 0;
 }
@@ -226,7 +365,7 @@ static int scan_segment(const struct slide_file *file, const struct arch_code *a
 {
     uint64_t low = sliders->items[0].site->address + 1;
     const struct slider *last = &sliders->items[sliders->count - 1];
-    uint64_t high = last->site->address + last->distance + 1;
+    uint64_t high = last->site->address + last->place.distance + 1;
     uint8_t *chunk = malloc(CHUNK);
     if (!chunk)
         return -ENOMEM;
@@ -250,7 +389,7 @@ static int confirm(const struct slide_file *file, const struct arch_code *arch, 
     struct sliders moving = {.items = sliders->items};
     int result = 0;
     for (size_t i = 0; i < sliders->count; i++)
-        if (sliders->items[i].distance) {
+        if (sliders->items[i].place.distance) {
             struct slider moves = sliders->items[i];
             sliders->items[i] = sliders->items[moving.count];
             sliders->items[moving.count++] = moves;
@@ -263,7 +402,7 @@ static int confirm(const struct slide_file *file, const struct arch_code *arch, 
             result = scan_segment(file, arch, &elf->segments[i], &moving);
     for (size_t i = 0; i < moving.count && result == 0; i++) {
         struct slider *slider = &moving.items[i];
-        if (slider->distance >= slider->limit)
+        if (slider->place.distance >= slider->limit)
             result = decide(file, arch, slide, slider);
     }
     return result;
@@ -284,7 +423,31 @@ static void find_entries(const struct binary *binary, struct site *sites, size_t
 {
     enum entry last = ENTRY_STEPPED;
     for (size_t i = 0; i < count; i++)
-        sites[i].entry = last = sites[i].is_exit ? last : entry_of(binary, &sites[i]);
+        sites[i].first = sites[i].entry = last = sites[i].is_exit ? last : entry_of(binary, &sites[i]);
+}
+
+/* Moves SLIDER's site to its place. */
+static int move(const struct slider *slider)
+{
+    const struct slide_place *place = &slider->place;
+    struct site *site = slider->site;
+    bool is_far = place->distance > COOKIE_SLID_MASK;
+    site->why = is_far ? ending : place->why;
+    if (!place->distance || is_far)
+        return 0;
+    if (place->count || place->wrote) {
+        site->way = malloc(sizeof *site->way + place->count * sizeof *site->way->values);
+        if (!site->way)
+            return -ENOMEM;
+        site->way->wrote = place->wrote;
+        site->way->count = place->count;
+        memcpy(site->way->values, place->values, place->count * sizeof *site->way->values);
+    }
+    site->slid = place->distance;
+    site->offset += place->distance;
+    site->address += place->distance;
+    site->entry = ENTRY_EMULATED;
+    return 0;
 }
 
 /* SITES are of one file. */
@@ -309,48 +472,31 @@ static int slide_in_file(struct slide_file *file, struct site *sites, size_t cou
     }
     if (result == 0)
         result = confirm(file, arch, &sliders, slide);
-    for (size_t i = 0; i < sliders.count; i++) {
-        struct slider *slider = &sliders.items[i];
-        slider->site->why = slider->why;
-        slider->site->slid = slider->distance;
-        slider->site->offset += slider->distance;
-        slider->site->address += slider->distance;
-    }
+    for (size_t i = 0; i < sliders.count && result == 0; i++)
+        result = move(&sliders.items[i]);
     free(sliders.items);
     return result;
 }
 
-int slide_sites(struct site *sites, size_t count, enum slide slide, struct error *err)
+int slide_sites(struct site *sites, size_t count, enum slide slide, const struct entry_reads *reads, struct error *err)
 {
     int result = 0;
     for (size_t i = 0, n; i < count && result == 0; i += n) {
         for (n = 1; i + n < count && strcmp(sites[i + n].path, sites[i].path) == 0; n++)
             continue;
         struct module module = {.path = sites[i].path, .name = sites[i].module};
-        struct slide_file file = {0};
+        struct slide_file file = {.way = {&file, is_mapped, read_bytes, is_executable, is_thread_offset}};
         struct binary *binary;
         if (binary_open(&module, &binary, NULL) < 0)
             continue; /* gone: the attach will tell */
         file.binary = binary;
-        result = slide_in_file(&file, sites + i, n, slide);
         find_entries(binary, sites + i, n);
+        result = slide_in_file(&file, sites + i, n, slide);
         free(file.symbols);
+        free(file.thread_offsets);
         binary_close(binary);
     }
+    for (size_t i = 0; i < count && result == 0; i++)
+        site_expect(&sites[i], i ? &sites[i - 1] : NULL, reads);
     return result < 0 ? error_set(err, result, "out of memory") : 0;
-}
-
-int slide_back(struct sites *sites, struct error *err)
-{
-    for (size_t i = 0; i < sites->count; i++) {
-        struct site *site = &sites->items[i];
-        site->offset -= site->slid;
-        site->address -= site->slid;
-        site->slid = 0;
-    }
-    int result = slide_sites(sites->items, sites->count, SLIDE_OFF, err);
-    for (size_t i = 0; i < sites->count; i++)
-        if (sites->items[i].why == off)
-            sites->items[i].why = read;
-    return result;
 }
