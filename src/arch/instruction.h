@@ -51,9 +51,12 @@ enum arch_memory {
  */
 struct arch_effect {
     uint64_t changes; /* a bit for each register that holds something else afterwards, … */
-    bool follows;     /* … of which TO then holds what FROM has held, plus PLUS */
+    bool follows;     /* … of which TO then holds what FROM has held, plus PLUS, or … */
+    bool adds;        /* … what FROM has held is added to TO; ARCH_WORDS: what is read from memory, or … */
+    bool bounded;     /* … TO then holds a number from 0 to MOST */
     uint8_t to, from;
     int64_t plus;
+    uint64_t most;
     enum arch_memory memory;
     uint8_t base;
     int64_t offset;
@@ -74,6 +77,7 @@ struct arch_code {
     bool (*decode)(const uint8_t *code, size_t size, struct arch_instruction *instruction);
     uint8_t stack_pointer;     /* its number */
     unsigned entry_misaligned; /* what it has at a function's entry, by the ABI, modulo 16 */
+    bool thread_pointer_first; /* the word that the thread pointer leads to is that pointer */
     /* The same for what that instruction changes; false where it may fault or trap whatever its addresses are, or does
      * more than struct arch_effect can tell. */
     bool (*effect)(const uint8_t *code, size_t size, struct arch_effect *effect);

@@ -149,7 +149,8 @@ static void follow(const ZydisDecodedInstruction *instruction, const ZydisDecode
     case ZYDIS_MNEMONIC_ADD:
     case ZYDIS_MNEMONIC_SUB:
         effect->follows = to_register && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
-        effect->from = effect->to;
+        effect->adds = instruction->mnemonic == ZYDIS_MNEMONIC_ADD && to_register && !effect->follows;
+        effect->from = !effect->adds ? effect->to : from_register ? (uint8_t)number_of(from->reg.value) : ARCH_WORDS;
         effect->plus = instruction->mnemonic == ZYDIS_MNEMONIC_ADD ? from->imm.value.s : -from->imm.value.s;
         break;
     case ZYDIS_MNEMONIC_LEA:
@@ -166,6 +167,23 @@ static void follow(const ZydisDecodedInstruction *instruction, const ZydisDecode
     default:
         break;
     }
+}
+
+/* Finds what number an instruction leaves in a register at most, whatever was there. */
+static void bound(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
+                  struct arch_effect *effect)
+{
+    const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
+    bool narrows = instruction->mnemonic == ZYDIS_MNEMONIC_AND && from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+    bool extends = instruction->mnemonic == ZYDIS_MNEMONIC_MOVZX;
+    /* what is written to 32 bits is 0 above them */
+    if (to->type != ZYDIS_OPERAND_TYPE_REGISTER || to->size < 32 || number_of(to->reg.value) < 0)
+        return;
+    effect->bounded = extends || (narrows && from->imm.value.s >= 0);
+    if (!effect->bounded)
+        return;
+    effect->to = (uint8_t)number_of(to->reg.value);
+    effect->most = extends ? (UINT64_C(1) << from->size) - 1 : from->imm.value.u;
 }
 
 static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
@@ -192,6 +210,7 @@ static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
         }
     }
     follow(&instruction, operands, effect);
+    bound(&instruction, operands, effect);
     return true;
 }
 
@@ -346,6 +365,7 @@ const struct arch_code arch_code_x86_64 = {
     .decode = decode,
     .stack_pointer = 19,
     .entry_misaligned = 8, /* the return address */
+    .thread_pointer_first = true,
     .effect = effect,
     .uninterrupted = uninterrupted,
     .far_targets = far_targets,

@@ -164,6 +164,41 @@ static const struct {
     {"mov rax, [rip+x]: a variable's distance; mov fs:[rax], rdi", &x86, "48 8b 05 f9 ff 02 00 64 48 89 38", "rax!",
      true},
     {"mov rax, [rip+x]; mov fs:[rax], rdi", &x86, "48 8b 05 f1 ff 02 00 64 48 89 38", NULL, false},
+    {"mov rdx, [rip+x]: a distance; mov rcx, fs:[rdx+1016]: the last word", &x86,
+     "48 8b 15 f9 ff 02 00 64 48 8b 8a f8 03 00 00", "rcx! rdx!", false},
+    {"mov rcx, fs:[rdx+1017]: beyond it", &x86, "48 8b 15 f9 ff 02 00 64 48 8b 8a f9 03 00 00", NULL, false},
+    {"mov rcx, fs:[rdx-257]: before the first", &x86, "48 8b 15 f9 ff 02 00 64 48 8b 8a ff fe ff ff", NULL, false},
+    {"mov rdx, [rip+x]: that of another file's; mov fs:[rdx], rdi", &x86, "48 8b 15 f9 0f 03 00 64 48 89 3a", "rdx!",
+     true},
+    {"mov fs:[rdx+8], rdi: no more of it", &x86, "48 8b 15 f9 0f 03 00 64 48 89 7a 08", NULL, false},
+    {"and eax, 240; add rax, fs:[0]; add rax, rdx; cmp rcx, [rax+776]", &x86,
+     "48 8b 15 f9 ff 02 00 25 f0 00 00 00 64 48 03 04 25 00 00 00 00 48 01 d0 48 3b 88 08 03 00 00", "rax! rdx!",
+     false},
+    {"the same, with movzx eax, dil: of more bytes", &x86,
+     "48 8b 15 f9 ff 02 00 40 0f b6 c7 64 48 03 04 25 00 00 00 00 48 01 d0 48 3b 88 08 03 00 00", NULL, false},
+    {"cmp rcx, [rax+777]: it may be beyond the last word", &x86,
+     "48 8b 15 f9 ff 02 00 25 f0 00 00 00 64 48 03 04 25 00 00 00 00 48 01 d0 48 3b 88 09 03 00 00", NULL, false},
+    {"and mov [rax+8], rdi", &x86,
+     "48 8b 15 f9 ff 02 00 25 f0 00 00 00 64 48 03 04 25 00 00 00 00 48 01 d0 48 89 78 08", "rax! rdx!", true},
+    {"and ax, 240: what is above stays", &x86,
+     "48 8b 15 f9 ff 02 00 66 25 f0 00 64 48 03 04 25 00 00 00 00 48 01 d0 48 3b 88 08 03 00 00", NULL, false},
+    {"and rax, -16: of any address", &x86,
+     "48 8b 15 f9 ff 02 00 48 83 e0 f0 64 48 03 04 25 00 00 00 00 48 01 d0 48 3b 88 08 03 00 00", NULL, false},
+    {"of any index", &x86, "48 8b 15 f9 ff 02 00 64 48 03 04 25 00 00 00 00 48 01 d0 48 3b 88 08 03 00 00", NULL,
+     false},
+    {"add rax, fs:[8]: that is not the thread pointer", &x86,
+     "48 8b 15 f9 ff 02 00 25 f0 00 00 00 64 48 03 04 25 08 00 00 00 48 01 d0 48 3b 88 08 03 00 00", NULL, false},
+    {"the distance of another file's", &x86,
+     "48 8b 15 f9 0f 03 00 25 f0 00 00 00 64 48 03 04 25 00 00 00 00 48 01 d0 48 89 78 08", NULL, false},
+    {"mov rax, fs:[0]; add rax, rdx; mov [rax+8], rdi", &x86,
+     "48 8b 15 f9 ff 02 00 64 48 8b 04 25 00 00 00 00 48 01 d0 48 89 78 08", "rax! rdx!", true},
+    {"movaps [rax], xmm0: nobody knows how it is aligned", &x86,
+     "48 8b 15 f9 ff 02 00 64 48 8b 04 25 00 00 00 00 48 01 d0 0f 29 00", NULL, false},
+    {"movzx ecx, dil; lea rax, [rip+x]; add rax, rcx; mov rdx, [rax]: a table", &x86,
+     "40 0f b6 cf 48 8d 05 ee ee 03 00 48 01 c8 48 8b 10", "rax! rcx! rdx!", false},
+    {"the same, of one byte less", &x86, "40 0f b6 cf 48 8d 05 ef ee 03 00 48 01 c8 48 8b 10", NULL, false},
+    {"add rdi, rsi", &x86, "48 01 f7", "rdi!", false},
+    {"and edi, 240; add rdi, rsi: no more rsi alone", &x86, "81 e7 f0 00 00 00 48 01 f7 48 89 fe", "rsi! rdi!", false},
     {"movaps [rsp-24], xmm0: as the ABI aligns it", &x86, "0f 29 44 24 e8", "", false},
     {"movaps [rsp-16], xmm0", &x86, "0f 29 44 24 f0", NULL, false},
     {"movups [rsp-16], xmm0", &x86, "0f 11 44 24 f0", "", false},
@@ -211,7 +246,7 @@ static size_t read_hex(const char *text, const char *end, uint8_t *bytes)
     return count;
 }
 
-enum { ADDRESS = 0x1000, DATA = 0x10000, THREAD_OFFSET = 0x31000 };
+enum { ADDRESS = 0x1000, DATA = 0x10000, THREAD_OFFSET = 0x31000, OTHERS_OFFSET = 0x32000, THREAD_SIZE = 0x500 };
 
 /* A file with code from 0 to DATA, and from there on data. */
 static bool is_mapped(void *context, uint64_t address, uint64_t size, bool writes)
@@ -232,13 +267,14 @@ static bool is_code(void *context, uint64_t address)
     return address < DATA;
 }
 
-static bool is_thread_offset(void *context, uint64_t address)
+static bool is_thread_offset(void *context, uint64_t address, int64_t *inside)
 {
     (void)context;
-    return address == THREAD_OFFSET;
+    *inside = address == THREAD_OFFSET ? 0x100 : -1;
+    return address == THREAD_OFFSET || address == OTHERS_OFFSET;
 }
 
-static const struct way_file file = {NULL, is_mapped, read_nothing, is_code, is_thread_offset};
+static const struct way_file file = {NULL, is_mapped, read_nothing, is_code, is_thread_offset, THREAD_SIZE};
 
 /* CODE with two bars: before | function | behind; with one: before | function; with none: the function. */
 static struct slide_code code_of(const struct example *example, uint8_t *bytes)

@@ -193,10 +193,16 @@ void slide_find(const struct arch_code *arch, const struct slide_code *code, enu
 
 /* --- sites in files --- */
 
+/* A word that the loader fills with a variable's distance from the thread pointer. */
+struct thread_offset {
+    uint64_t address;
+    int64_t inside; /* as thread_offset of struct way_file has it */
+};
+
 struct slide_file {
     struct way_file way;
     const struct binary *binary;
-    uint64_t *thread_offsets; /* words that the loader fills with these, sorted; … */
+    struct thread_offset *thread_offsets; /* words that the loader fills with these, sorted; … */
     size_t thread_offset_count, thread_offset_capacity;
     bool searched;     /* … once they have been looked for */
     uint64_t *symbols; /* the addresses of all, sorted */
@@ -219,6 +225,7 @@ static int note_symbol(const struct function_symbol *function, void *context)
     return 0;
 }
 
+/* By what they begin with. */
 static int by_number(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
@@ -284,7 +291,8 @@ static void find_thread_offsets(struct slide_file *file)
             if (ELF64_R_TYPE(relocations[i].r_info) == arch_cpu.relocation_thread_offset &&
                 array_room(&file->thread_offsets, file->thread_offset_count, &file->thread_offset_capacity,
                            sizeof *file->thread_offsets))
-                file->thread_offsets[file->thread_offset_count++] = relocations[i].r_offset;
+                file->thread_offsets[file->thread_offset_count++] = (struct thread_offset){
+                    relocations[i].r_offset, ELF64_R_SYM(relocations[i].r_info) ? -1 : relocations[i].r_addend};
         free(relocations);
     }
     if (file->thread_offset_count)
@@ -292,14 +300,19 @@ static void find_thread_offsets(struct slide_file *file)
 }
 
 /* thread_offset of struct way_file. */
-static bool is_thread_offset(void *context, uint64_t address)
+static bool is_thread_offset(void *context, uint64_t address, int64_t *inside)
 {
     struct slide_file *file = context;
     if (!file->searched)
         find_thread_offsets(file);
     file->searched = true;
-    return file->thread_offset_count &&
-           bsearch(&address, file->thread_offsets, file->thread_offset_count, sizeof *file->thread_offsets, by_number);
+    const struct thread_offset *found = file->thread_offset_count
+                                            ? bsearch(&address, file->thread_offsets, file->thread_offset_count,
+                                                      sizeof *file->thread_offsets, by_number)
+                                            : NULL;
+    if (found)
+        *inside = found->inside;
+    return found != NULL;
 }
 
 /* Decides how far SLIDER's site slides, from the code around it. */
@@ -485,11 +498,13 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, const struct
         for (n = 1; i + n < count && strcmp(sites[i + n].path, sites[i].path) == 0; n++)
             continue;
         struct module module = {.path = sites[i].path, .name = sites[i].module};
-        struct slide_file file = {.way = {&file, is_mapped, read_bytes, is_executable, is_thread_offset}};
+        struct slide_file file = {.way = {&file, is_mapped, read_bytes, is_executable, is_thread_offset, 0}};
         struct binary *binary;
         if (binary_open(&module, &binary, NULL) < 0)
             continue; /* gone: the attach will tell */
         file.binary = binary;
+        const Elf64_Phdr *threads = elf_file_segment(binary_elf(binary), PT_TLS);
+        file.way.thread_size = threads ? threads->p_memsz : 0;
         find_entries(binary, sites + i, n);
         result = slide_in_file(&file, sites + i, n, slide);
         free(file.symbols);

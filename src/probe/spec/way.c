@@ -15,12 +15,32 @@ static const struct way_value unknown = {.of = WAY_UNKNOWN};
 
 static struct way_value add(struct way_value value, int64_t plus)
 {
-    int64_t sum = value.plus + plus;
-    if (value.of == WAY_UNKNOWN || (value.of == WAY_THREAD && plus))
+    int64_t sum;
+    if (value.of == WAY_UNKNOWN || (value.of == WAY_OTHER && plus) || __builtin_add_overflow(value.plus, plus, &sum))
         return unknown;
-    if (value.of < ARCH_WORDS && (plus < -MOST || plus > MOST || sum < -MOST || sum > MOST))
+    if (value.of != WAY_FILE && (plus < -MOST || plus > MOST || sum < -MOST || sum > MOST))
         return unknown;
-    return (struct way_value){value.of, sum};
+    return (struct way_value){value.of, value.span, sum};
+}
+
+static struct way_value number(uint64_t most)
+{
+    return most <= MOST ? (struct way_value){WAY_NUMBER, (uint32_t)most, 0} : unknown;
+}
+
+/* The sum of A and B, where it is one of what is known. */
+static struct way_value join(struct way_value a, struct way_value b)
+{
+    bool is_thread = (a.of == WAY_POINTER && b.of == WAY_DISTANCE) || (a.of == WAY_DISTANCE && b.of == WAY_POINTER);
+    struct way_value base = a.of == WAY_NUMBER ? b : a;
+    uint32_t span = a.span + b.span;
+    if ((a.of != WAY_NUMBER && b.of != WAY_NUMBER && !is_thread) || span > MOST ||
+        (span && (base.of < ARCH_WORDS || base.of == WAY_OTHER)))
+        return unknown;
+    base = add(base, a.of == WAY_NUMBER ? a.plus : b.plus);
+    if (base.of == WAY_UNKNOWN)
+        return unknown;
+    return (struct way_value){is_thread ? WAY_THREAD : base.of, span, base.plus};
 }
 
 void way_begin(struct way *way)
@@ -80,12 +100,12 @@ static struct way_value locate(const struct way *way, const struct arch_effect *
     case MEMORY_BASED:
         return add(way->registers[effect->base], effect->offset);
     case MEMORY_HERE:
-        return (struct way_value){WAY_FILE, (int64_t)address + effect->offset};
+        return (struct way_value){.of = WAY_FILE, .plus = (int64_t)address + effect->offset};
     case MEMORY_THREAD:
         if (effect->base == ARCH_WORDS)
-            return (struct way_value){WAY_THREAD, effect->offset};
-        return way->registers[effect->base].of == WAY_THREAD && !effect->offset ? way->registers[effect->base]
-                                                                                : unknown;
+            return add((struct way_value){.of = WAY_POINTER}, effect->offset);
+        struct way_value base = add(way->registers[effect->base], effect->offset);
+        return base.of == WAY_OTHER ? base : join((struct way_value){.of = WAY_POINTER}, base);
     case MEMORY_NONE:
         break;
     }
@@ -96,25 +116,52 @@ static struct way_value locate(const struct way *way, const struct arch_effect *
 static bool is_there(const struct arch_code *arch, const struct arch_effect *effect, struct way_value at,
                      const struct way_file *file)
 {
+    const uint64_t size = effect->size + (uint64_t)at.span; /* all that it may be */
     if (at.of == arch->stack_pointer)
         return !(effect->aligned && (arch->entry_misaligned + (uint64_t)at.plus) % effect->size) &&
                is_in_frame(at.plus, effect->size, effect->writes);
-    if (at.of == WAY_THREAD)
-        return !effect->aligned && effect->memory == MEMORY_THREAD && at.plus >= -THREAD_BELOW &&
-               at.plus <= THREAD_ABOVE;
-    return at.of == WAY_FILE && file && !(effect->aligned && (uint64_t)at.plus % effect->size) &&
-           file->mapped(file->context, (uint64_t)at.plus, effect->size, effect->writes);
+    if (effect->aligned && (at.of != WAY_FILE || at.span || (uint64_t)at.plus % effect->size))
+        return false;
+    switch (at.of) {
+    case WAY_POINTER:
+        return effect->memory == MEMORY_THREAD && !at.span && at.plus >= -THREAD_BELOW && at.plus <= THREAD_ABOVE;
+    case WAY_OTHER:
+        return effect->memory == MEMORY_THREAD;
+    case WAY_THREAD:
+        return file && at.plus >= 0 && size <= file->thread_size && (uint64_t)at.plus <= file->thread_size - size;
+    case WAY_FILE:
+        return file && file->mapped(file->context, (uint64_t)at.plus, size, effect->writes);
+    default:
+        return false;
+    }
 }
 
-/* What EFFECT loads into register number I of those it does, from AT. */
-static struct way_value loaded(const struct way *way, const struct arch_code *arch, const struct arch_effect *effect,
-                               struct way_value at, unsigned i, const struct way_file *file)
+/* What is loaded as word number I from AT. */
+static struct way_value loaded(const struct way *way, const struct arch_code *arch, struct way_value at, unsigned i,
+                               const struct way_file *file)
 {
+    int64_t inside;
     if (at.of == arch->stack_pointer)
         return load(way, at.plus + 8 * (int64_t)i);
-    if (at.of == WAY_FILE && file->thread_offset(file->context, (uint64_t)at.plus + 8 * i) && effect->word_count)
-        return (struct way_value){.of = WAY_THREAD};
-    return unknown;
+    if (at.of == WAY_POINTER && at.plus == 0 && i == 0 && arch->thread_pointer_first)
+        return at;
+    if (at.of != WAY_FILE || at.span || !file->thread_offset(file->context, (uint64_t)at.plus + 8 * i, &inside))
+        return unknown;
+    return (struct way_value){.of = inside < 0 ? WAY_OTHER : WAY_DISTANCE, .plus = inside < 0 ? 0 : inside};
+}
+
+/* What EFFECT puts into TO, from AT if it reads memory. */
+static struct way_value put(const struct way *way, const struct arch_code *arch, const struct arch_effect *effect,
+                            struct way_value at, uint64_t address, const struct way_file *file)
+{
+    if (effect->bounded)
+        return number(effect->most);
+    if (effect->adds)
+        return join(way->registers[effect->to],
+                    effect->from == ARCH_WORDS ? loaded(way, arch, at, 0, file) : way->registers[effect->from]);
+    return add(effect->from == ARCH_HERE ? (struct way_value){.of = WAY_FILE, .plus = (int64_t)address}
+                                         : way->registers[effect->from],
+               effect->plus);
 }
 
 /* Puts 8 bytes that nobody knows onto the stack. */
@@ -131,17 +178,16 @@ static bool push(struct way *way, const struct arch_code *arch)
 bool way_pass(struct way *way, const struct arch_code *arch, const struct arch_effect *effect, uint64_t address,
               const struct way_file *file)
 {
-    struct way_value at = locate(way, effect, address), words[2] = {unknown, unknown}, followed = unknown;
+    struct way_value at = locate(way, effect, address), words[2] = {unknown, unknown}, value = unknown;
+    bool puts = effect->follows || effect->adds || effect->bounded;
     struct way_value pointer = way->registers[arch->stack_pointer];
     if (effect->memory && !is_there(arch, effect, at, file))
         return false;
-    if (effect->follows)
-        followed = add(effect->from == ARCH_HERE ? (struct way_value){WAY_FILE, (int64_t)address}
-                                                 : way->registers[effect->from],
-                       effect->plus);
+    if (puts)
+        value = put(way, arch, effect, at, address, file);
     bool loads = effect->memory && !effect->writes;
     for (unsigned i = 0; i < effect->word_count && loads; i++)
-        words[i] = loaded(way, arch, effect, at, i, file);
+        words[i] = loaded(way, arch, at, i, file);
     if (effect->writes && at.of == arch->stack_pointer)
         store(way, at.plus, effect);
     way->wrote |= effect->writes && at.of != arch->stack_pointer;
@@ -151,8 +197,8 @@ bool way_pass(struct way *way, const struct arch_code *arch, const struct arch_e
     for (unsigned i = 0; i < effect->word_count && loads; i++)
         if (effect->words[i] < ARCH_WORDS)
             way->registers[effect->words[i]] = words[i];
-    if (effect->follows)
-        way->registers[effect->to] = followed;
+    if (puts)
+        way->registers[effect->to] = value;
     if (!effect->pushes)
         return true;
     way->registers[arch->stack_pointer] = pointer;

@@ -1,7 +1,9 @@
 /*
  * The way from a function's entry along the straight line of its instructions: where the values are at a later
  * instruction that registers had at the entry. An abstract interpretation: a register, or a word of the function's own
- * frame, holds what a register had at the entry plus a constant, or nothing that is known.
+ * frame, holds what a register had at the entry plus a constant, or nothing that is known. For the addresses of memory
+ * that is there in any case, a register may also hold a place of the file or of the thread's variables, or one of a span
+ * of them.
  */
 #pragma once
 
@@ -13,15 +15,20 @@
 #include "base/entry.h"
 
 struct way_value {
-    uint8_t of; /* the register that had it at the entry, … */
+    uint8_t of;    /* the register that had it at the entry, … */
+    uint32_t span; /* from PLUS to PLUS + SPAN; 0 of what a register had */
     int64_t plus;
 };
 
 /* … or one of these. */
 enum {
     WAY_UNKNOWN = ARCH_WORDS,
-    WAY_FILE,   /* where the file is mapped: PLUS is an address of it */
-    WAY_THREAD, /* what the loader found out: bytes from the thread pointer to a variable; PLUS is 0 */
+    WAY_NUMBER,   /* nothing: PLUS is all */
+    WAY_FILE,     /* where the file is mapped: PLUS is an address of it */
+    WAY_POINTER,  /* the thread pointer */
+    WAY_DISTANCE, /* what the loader found out: bytes from the thread pointer to the file's own thread variables */
+    WAY_THREAD,   /* where these are */
+    WAY_OTHER,    /* bytes from the thread pointer to a variable of another file; PLUS and SPAN are 0 */
 };
 
 enum { WAY_SLOTS = 24 };
@@ -45,8 +52,10 @@ struct way_file {
     size_t (*read)(void *context, uint64_t address, void *buffer, size_t size);
     /* Whether ADDRESS is one of code. */
     bool (*executable)(void *context, uint64_t address);
-    /* Whether the loader puts a variable's distance from the thread pointer into the word at ADDRESS. */
-    bool (*thread_offset)(void *context, uint64_t address);
+    /* Whether the loader puts a variable's distance from the thread pointer into the word at ADDRESS. *INSIDE: where
+     * that is among the file's own thread variables, in bytes; -1: it may be another file's. */
+    bool (*thread_offset)(void *context, uint64_t address, int64_t *inside);
+    uint64_t thread_size; /* bytes of the file's own thread variables */
 };
 
 /* At the entry. */
