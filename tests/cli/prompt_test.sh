@@ -50,6 +50,32 @@ session 'statements, expressions, several lines' <<'END'
 END
 is "$status" 0 'Ctrl-D ends with status 0'
 
+session 'values as one would write them, and kept' <<'END'
+< >
+> { 1, "two", { three = 3 } }
+< { 1, "two", { three = 3 } }
+> _.n, _[2] = 5, nil
+< >
+> _
+< { 1, [3] = { three = 3 }, n = 5 }
+> 40 + 1
+< 41
+> _ + 1, _1[3]
+< 42	{ three = 3 }
+> h = hist { unit = "ns" }
+< >
+> p = uprobe("libc:malloc", function(e) h:add(e.arg0) end)
+< >
+> { p }
+< { uprobe libc:malloc: 1 site,
+< attached }
+> setmetatable({}, { __tostring = function() error "no text" end })
+< no text
+< >
+^D
+END
+is "$status" 0 'and what cannot be shown is an error like others'
+
 session 'errors leave the session as it was' <<'END'
 < >
 > x = 5
@@ -118,7 +144,7 @@ session 'what a target chose does not drive the terminal' -- "$PWD/build/targets
 > error(found[1] .. "rai" .. "sed", 0)
 < raised
 < >
-> "\27[48;5;226m \27[0m\27[7m", "col" .. "ours"
+> print("\27[48;5;226m \27[0m\27[7m", "col" .. "ours")
 < colours
 < >
 ^D

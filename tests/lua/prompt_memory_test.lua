@@ -79,7 +79,7 @@ function loop.run()
   io.stderr:write(("attached %d\n"):format(#require "uplua.probe.load".setups()))
 end
 io.stdout:setvbuf "full"
-require "uplua.run.prompt".run(nil, function() end)
+require "uplua.prompt.session".run(nil, function() end)
 ]]
 
 local run = target.script((CODE:gsub("@entries", ENTRIES):gsub("@probes", PROBES)),

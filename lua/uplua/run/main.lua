@@ -54,7 +54,7 @@ local function run_prompt(options)
   script.set_module_path(nil)
   arg = options.arguments
   script.open_api()
-  try(require "uplua.run.prompt".run, options.duration, life.watch_target)
+  try(require "uplua.prompt.session".run, options.duration, life.watch_target)
   return finish()
 end
 

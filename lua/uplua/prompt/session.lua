@@ -4,9 +4,9 @@ local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
 local run     = require "uplua.base.run"
-local readline = core.readline
-local text     = require "uplua.base.text"
-local target   = core.target
+local value   = require "uplua.prompt.value"
+
+local readline, target = core.readline, core.target
 
 local SIGHUP, SIGINT = 1, 2
 local STDIN          = 0
@@ -20,29 +20,14 @@ local own = run.part(function()
   }
 end)
 
--- The text of VALUE, which often is the target's and must not drive the terminal: control characters are escaped,
--- except for newlines and tabs, and the cells of up.heat.
-local function harmless(value)
-  local shown, parts, at = tostring(value), {}, 1
-  repeat
-    local first, last = shown:find("\27%[48;5;%d+m \27%[0m", at)
-    parts[#parts + 1] = text.escape(shown:sub(at, first and first - 1 or -1), "\n\t")
-    if first then
-      parts[#parts + 1] = shown:sub(first, last)
-      at = last + 1
-    end
-  until not first
-  return table.concat(parts)
-end
-
--- What `print` is in a session.
+-- What `print` is in a session: what it is given may be the target's, and must not drive the terminal.
 local function print_harmless(...)
   local parts = {}
-  for i = 1, select("#", ...) do parts[i] = harmless((select(i, ...))) end
+  for i = 1, select("#", ...) do parts[i] = value.harmless(tostring((select(i, ...)))) end
   io.stdout:write(table.concat(parts, "\t"), "\n")
 end
 
-local function say(message) io.stdout:write("uplua: ", harmless(message), "\n") end
+local function say(message) io.stdout:write("uplua: ", value.harmless(message), "\n") end
 
 local function history_file()
   local home = core.system.environment "HOME"
@@ -66,25 +51,46 @@ local function compile(source)
   return nil, message
 end
 
--- Prints the values of an expression, which follow a nil; nothing for a statement.
-local function show(_, ...)
-  if select("#", ...) > 0 then print(...) end
+-- Shows the N values, and keeps them: `_` is the last one, `_1` the one before.
+local function show(values, n)
+  local shown, lines = {}, false
+  for i = 1, n do
+    shown[i] = value.show(values[i])
+    lines = lines or shown[i]:find "\n"
+    if values[i] ~= nil then
+      rawset(_G, "_1", rawget(_G, "_"))
+      rawset(_G, "_", values[i])
+    end
+  end
+  if n > 0 then io.stdout:write(table.concat(shown, lines and "\n" or "\t"), "\n") end
 end
 
--- Runs CHUNK, shows its values, then compiles and attaches what it declared. On an error nothing of it stays.
+-- The values of an expression, which follow a nil, and how many they are; nothing of a statement.
+local function values_of(_, ...) return { ... }, select("#", ...) end
+
+-- Compiles and attaches what has been declared, and lets a command begin.
+local function commit(setup)
+  if setup then setup.commit() end
+  loop.run_starts()
+  if setup and setup.attached() then setup.release() end
+end
+
+-- Runs CHUNK, compiles and attaches what it declared, and shows its values. On an error nothing of it stays.
 local function execute(chunk)
-  local ok, message = xpcall(function() show(chunk()) end, failure.trace)
-  local setup = package.loaded["uplua.probe.declare"] and require "uplua.probe.setup"
-  if ok then
-    ok, message = xpcall(function()
-      if setup then setup.commit() end
-      loop.run_starts()
-      if setup and setup.attached() then setup.release() end
-    end, failure.trace)
+  local setup
+  local ok, values, n = xpcall(function()
+    local values, n = values_of(chunk())
+    setup = package.loaded["uplua.probe.declare"] and require "uplua.probe.setup"
+    commit(setup)
+    return values, n
+  end, failure.trace)
+  if not ok then
+    setup = setup or package.loaded["uplua.probe.declare"] and require "uplua.probe.setup"
+    if setup then setup.discard() end
+    return say(values)
   end
-  if ok then return end
-  if setup then setup.discard() end
-  say(message)
+  local shown, message = xpcall(show, failure.trace, values, n)
+  if not shown then say(message) end
 end
 
 local function enter(line)
@@ -170,6 +176,12 @@ local function complete(word)
   return words
 end
 
+-- What the session has kept for whoever types is not to be taken for what a script holds.
+local function forget()
+  rawset(_G, "_", nil)
+  rawset(_G, "_1", nil)
+end
+
 -- run(ns or nil, watch_target): until the end of input, exit() or the end of the time. watch_target(fn) calls fn
 -- when the target has exited.
 function prompt.run(duration, watch_target)
@@ -184,6 +196,7 @@ function prompt.run(duration, watch_target)
   local ok, message = xpcall(loop.run, failure.trace, duration)
   own().ended = true
   readline.close()
+  forget()
   if not ok then say(message) end
 end
 
