@@ -56,13 +56,20 @@ for module, names in pairs {
   for name in names:gmatch "%S+" do home[name] = module end
 end
 
-return setmetatable({}, {
+local meta = {
   names = home, -- for the prompt's completion
-  __index = function(up, name)
-    local module = home[name]
-    local value
-    if module then value = require("uplua." .. module)[name] end
-    up[name] = value
-    return value
-  end,
-})
+  missing = nil, -- the name that was asked for last and is none, for the message if it is called
+}
+
+function meta.__index(up, name)
+  local module = home[name]
+  if not module then
+    meta.missing = name
+    return nil
+  end
+  local value = require("uplua." .. module)[name]
+  up[name] = value
+  return value
+end
+
+return setmetatable({}, meta)

@@ -50,6 +50,9 @@ local function write(option, writes, ...)
 end
 
 function files.write(options, source, how)
+  if type(source) ~= "table" then
+    error("stack_files.write: a table or a shared object is expected, not a " .. type(source), 2)
+  end
   if options.folded then write("folded", folded.write, options.folded, source) end
   if not options.flame then return end
   if before[options] then how.before, source = before[options], without_pids(folded.sums(source)) end

@@ -64,7 +64,12 @@ local again = target.uplua "--list 'uprobe:./build/targets/calls:main'"
 like(again.out, "^uprobe:/%S+/build/targets/calls:main\n$", "a function")
 like(run.out, (again.out:gsub("%p", "%%%0")), "is among those of a pattern")
 run = target.uplua "-v --list 'uprobe:libc:mem*'"
-like(run.out, "\nuprobe:/%S+/libc%.so%.6:memfrob\n    file offset 0x%x+", "with the place of its probe")
+like(run.out, "\nuprobe:/%S+/libc%.so%.6:memfrob\n.-    file offset 0x%x+", "with the place of its probe")
+run = target.uplua "-v --list 'uprobe:./build/examples/shop:[ds]e*'"
+like(run.out, "^uprobe:/%S+/shop:deregister_tm_clones\n    file offset [^\n]*\n" ..
+  "uprobe:/%S+/shop:sell\n    order struct order %*  %(e%.args%.order%)\n    customer int  %(e%.args%.customer%)\n" ..
+  "    pieces long int  %(e%.args%.pieces%)\n    file offset [^\n]*\n" ..
+  "uprobe:/%S+/shop:deliver\n    street char %*  %(e%.args%.street%)\n", "… and its arguments by name")
 run = target.uplua "-v --list 'uprobe:libc:pthread_spin_*'"
 like(run.out, "\nleft out: pthread_spin_lock: the kernel puts no probe on its first instruction\n",
   "and what is left out")

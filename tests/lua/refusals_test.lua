@@ -80,6 +80,7 @@ local patterns = {
   { [[m[1] = e.comm:upper()]], "cannot build strings; emit the parts and join them in the ring's callback" },
   { [[m[1] = ("x"):rep(9)]],
     "cannot call :rep%(…%): call it outside of the handler, which takes the result as a constant" },
+  { [[m[up.sym(e.comm)] = 1]], "up.sym takes an address, such as e.caller, not a string" },
   { [[m[1] = ("x"):rep(e.arg0)]], "cannot build strings; emit the parts and join them in the ring's callback" },
   { [[m[1] = ("%d"):format(e.arg0)]], "cannot build strings; emit the parts and join them in the ring's callback" },
   { [[m[1] = e.comm:match("x")]],
@@ -382,7 +383,8 @@ local messages = {
   { [[m[1] = {} == {}]], "records cannot be compared in a handler; compare fields" },
   { [[m[1] = {} < {}]], "arithmetic or order comparison on a record { }" },
   { [[inlined(e.arg0)]],
-    [[FILE:2: a handler cannot build strings; emit the parts and join them in the ring's callback
+    [[FILE:2: a handler cannot build strings; emit the parts and join them in the ring's callback, ]] ..
+    [[or take them as a key: { "name", e.arg0 }
   called at FILE:4]] },
   { [[dies(m[1])]],
     "FILE:2: this record was read from 'm' at line 4, and 'm' has been assigned to since, at line 2: " ..
@@ -465,5 +467,10 @@ tap.like(outside.err,
 outside = target.script("nobody()", "")
 tap.like(outside.err, "script.lua:1: attempt to call global 'nobody' %(a nil value%)\n",
   "what is no function of uplua's")
+outside = target.script("local up = require 'uplua'\nup.uprbe('libc:malloc', print)", "")
+tap.like(outside.err, "script.lua:2: attempt to call field 'uprbe' %(a nil value%); did you mean 'uprobe'%?\n",
+  "what is nearly one")
+outside = target.script("local up = require 'uplua'\nif not up.uprbe then ({}).uprbe2() end", "")
+tap.like(outside.err, "script.lua:2: attempt to call field 'uprbe2' %(a nil value%)\n", "and what is not")
 target.done()
 tap.done_testing()

@@ -182,7 +182,7 @@ ok(ms and math.abs(rate - n / ms * 1000) <= 1 + rounded * rate / ms, ("%s hits a
 local HERTZ = target.hertz(997)
 local run = target.uplua(("scripts/profile.lua -F %d -b thread -n 1 -- ./build/targets/busy user 0.5"):format(HERTZ))
 -- In its first milliseconds a program's mappings are not known yet, nor their tables (doc/api.md), and a sample may see
--- it then; or before that, where the registers are still those of the program that execve takes away; or while it exits,
+-- it then; or before that, where the registers are still those of the program that execve takes away; or as it exits,
 -- when its memory is gone already. Both are a few samples, even where a machine is emulated.
 local early = run.err:gsub("  %d+ × stack incomplete: a frame's mapping was not known\n", "")
 early = early:gsub("  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n", "")

@@ -53,9 +53,18 @@ end
 -- TEXT with what to write where it says that one of uplua's functions is not there: in a file they are fields of a
 -- table.
 local function with_remedy(text)
+  local public = getmetatable(require "uplua")
+  local called = text:match "attempt to call field '([%w_]+)' %(a nil value%)"
+  if called and called == public.missing then
+    local names = {}
+    for name in pairs(public.names) do names[#names + 1] = name end
+    table.sort(names)
+    local near = require("uplua.base.text").did_you_mean(called, names)
+    return (text:gsub("\n", function() return near .. "\n" end, 1))
+  end
   local name = text:match "attempt to call global '([%w_]+)' %(a nil value%)" or
                text:match "'([%w_]+)' is nil when the handler is compiled: there is no"
-  if not (name and getmetatable(require "uplua").names[name]) then return text end
+  if not (name and public.names[name]) then return text end
   return (text:gsub("\n", function() return (': say up.%s, of local up = require "uplua"\n'):format(name) end, 1))
 end
 

@@ -72,7 +72,7 @@ function loop.call(fn, ...)
 end
 
 local function check_function(fn, level)
-  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), level) end
+  if type(fn) ~= "function" then error("a function is expected, not " .. text.shown(fn), level) end
 end
 
 -- A function that adds FN to the LIST of the run, "starts" and its like. What is wrong is raised at its caller's line.

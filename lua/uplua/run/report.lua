@@ -8,7 +8,9 @@ local report = {}
 -- each so often, too, and then each report stands under the time, parted by an empty line; the report at the end also
 -- has the length of its period, if that is not a whole one.
 function report.report(period, fn)
-  if type(fn) ~= "function" then error("a function expected, got " .. type(fn), 2) end
+  if type(fn) ~= "function" then
+    error("report: a function is expected behind the period, not " .. text.shown(fn), 2)
+  end
   if not period then return loop.at_exit(fn) end
   local ns, wrong = text.wait(period)
   if not ns or ns == 0 then error(wrong or "the period must be longer than zero", 2) end

@@ -329,7 +329,8 @@ static void concatenate(struct build *build, unsigned slot, unsigned first, unsi
     for (unsigned i = first; i <= last; i++) {
         const struct value *part = build_read(build, i);
         if (part->op != IR_CONSTANT || part->constant.kind != CAPTURED_STRING)
-            build_fail(build, "a handler cannot build strings; emit the parts and join them in the ring's callback");
+            build_fail(build, "a handler cannot build strings; emit the parts and join them in the ring's callback, "
+                              "or take them as a key: { \"name\", e.arg0 }");
         size_t length = joined.string.length + part->constant.string.length;
         if (length >= MAX_STRING) /* or a few lines would ask for gigabytes */
             build_fail(build, "a string of %zu bytes is too long for a handler, where up to %d fit", length,

@@ -334,8 +334,12 @@ static struct value *call_sym(struct build *build, struct value **args, size_t c
     };
     if (count != 1)
         build_fail(build, "up.sym takes an address, such as e.caller: n[up.sym(e.caller)]:inc()");
+    const struct value *given = ir_value(args[0]);
+    const struct event_field *field = given->event;
+    if ((field && field->type.kind == TYPE_STRING) || given->op == IR_STRING ||
+        (given->op == IR_CONSTANT && given->constant.kind == CAPTURED_STRING))
+        build_fail(build, "up.sym takes an address, such as e.caller, not a string: n[up.sym(e.caller)]:inc()");
     struct value *address = arithmetic(build, IR_CAST, 64, args[0], NULL);
-    const struct event_field *field = ir_value(args[0])->event;
     if (field && field->source == EVENT_CALLER) /* what stands behind the call may be another function */
         address = arithmetic(build, IR_SUB, 0, address, ir_number(build->function, 1));
     struct value *half = arithmetic(build, IR_SAR, 0, address, ir_number(build->function, 63));

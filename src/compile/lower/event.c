@@ -89,7 +89,8 @@ struct machine_block *probe_loss(struct lower *lower, const char *what, int64_t 
 struct operand probe_context_word(struct lower *lower, int offset, const char *what)
 {
     if (offset < 0)
-        compile_fail(lower->compiler, lower->program->position, "%s is not in a register on this CPU", what);
+        compile_fail(lower->compiler, lower->program->position, "%s is not in a register on this CPU%s", what,
+                     strncmp(what, "arg", 3) ? "" : ", but on the stack: e.args has it by its name, where known");
     return machine_load(lower->program, BPF_DW, lower->context, offset);
 }
 

@@ -2,8 +2,8 @@
  * The way from a function's entry along the straight line of its instructions: where the values are at a later
  * instruction that registers had at the entry. An abstract interpretation: a register, or a word of the function's own
  * frame, holds what a register had at the entry plus a constant, or nothing that is known. For the addresses of memory
- * that is there in any case, a register may also hold a place of the file or of the thread's variables, or one of a span
- * of them.
+ * that is there in any case, a register may also hold a place of the file or of the thread's variables, or one of a
+ * span of them.
  */
 #pragma once
 

@@ -150,19 +150,31 @@ local function declare_functions(provider, spec, given, handler)
   return mine
 end
 
--- The variables where SITES are, one place inside of a function, as entries have arguments; nil: none are known.
-local function list_variables(sites)
+local MOST_FUNCTIONS = 64 -- of a spec, of which each is looked up by itself, for its own arguments
+
+-- FOUND, parameters or variables of a function, which handlers have as fields of WHERE, as entries have arguments; nil:
+-- none are known.
+local function list_arguments(found, where)
   local list = {}
-  for i, variable in ipairs(sites:variables() or {}) do
-    local there = variable.place == nil
-    list[i] = { name = variable.name, type = there and variable.type or "?",
-      source = there and "e.vars." .. variable.name or variable.type }
+  for i, one in ipairs(found or {}) do
+    local name = one.name or ("[%d]"):format(i)
+    local there = one.place ~= "nowhere"
+    list[i] = { name = name, type = there and one.type or "?",
+      source = there and where .. (one.name and "." or "") .. name or one.type }
   end
   return #list > 0 and list or nil
 end
 
+-- What handlers of the one function of SITES can have by name: its variables where the place is INSIDE, else its
+-- arguments.
+local function list_names(sites, inside, returns)
+  if inside > 0 then return list_arguments(sites:variables(), "e.vars") end
+  return list_arguments(sites:parameters(returns), "e.args")
+end
+
 -- BINARY:FUNCTION, as in a probe's spec: what of it probes of KIND can have, where each would stand, and what is left
--- out. RETURNS: how their returns are seen. DETAILS: one place inside of a function with its variables.
+-- out. RETURNS: how their returns are seen. DETAILS: with their arguments, where they are few, or the variables at the
+-- one place inside of a function.
 local function list_functions(kind, returns)
   return function(rest, details, wrong)
     if not rest:find "[:@]" then wrong("--list %s needs functions, as in --list '%s:libc:mal*'", kind, kind) end
@@ -174,15 +186,18 @@ local function list_functions(kind, returns)
         probe = ("%s:%s:%s"):format(kind, site.module, site.name), offset = site.offset, at = site.inside + site.slid,
         why = site.why,
       }
-      local inside = details and #sites == 1 and site.inside > 0
-      if inside then entries[1].arguments = list_variables(resolved) end
+      if details and #sites <= MOST_FUNCTIONS then
+        local found, one = true, resolved
+        if #sites > 1 then
+          found, one = pcall(core.probe.resolve, ("%s:%s"):format(site.path, site["function"]), "exact", returns)
+        end
+        if found then entries[#entries].arguments = list_names(one, site.inside, returns and true) end
+      end
     end
     for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
     return entries
   end
 end
-
-local MOST_FUNCTIONS = 64 -- of a trace's spec, of which each gets a probe of its own, for its own arguments
 
 -- True where all of PARAMETERS, of COUNT functions, are where handlers can read them, or one function is all there is:
 -- several may have one in different places.
