@@ -144,10 +144,14 @@ size_t arch_library_levels(const char *const **levels)
             ":\n" first rest "ret\n.size " #name ", . - " #name "\n.popsection\n")
 EMPTY(arch_empty_stepped, "mov x0, x0\n", "");
 EMPTY(arch_empty_emulated, "b 1f\n", "1:\n");
+EMPTY(arch_other_stepped, "mov x0, x0\n", "");
+EMPTY(arch_other_emulated, "b 1f\n", "1:\n");
 
 uintptr_t arch_empty(unsigned number, unsigned *exit)
 {
     *exit = 4;
+    if (number >= 3)
+        return (uintptr_t)(number == 4 ? arch_other_emulated : arch_other_stepped);
     return (uintptr_t)(number == 1 ? arch_empty_emulated : arch_empty_stepped);
 }
 
@@ -157,6 +161,10 @@ void arch_call_empty(unsigned number)
 {
     if (number == 1)
         arch_empty_emulated();
+    else if (number == 4)
+        arch_other_emulated();
+    else if (number >= 3)
+        arch_other_stepped();
     else
         arch_empty_stepped();
 }

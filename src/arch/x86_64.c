@@ -170,21 +170,24 @@ size_t arch_library_levels(const char *const **levels)
 EMPTY(arch_empty_stepped, "xor %eax, %eax\n", "");
 EMPTY(arch_empty_emulated, "push %rbp\n", "pop %rbp\n");
 EMPTY(arch_empty_replaced, "nopl 0(%rax, %rax, 1)\n", "");
+EMPTY(arch_other_stepped, "xor %eax, %eax\n", "");
+EMPTY(arch_other_emulated, "push %rbp\n", "pop %rbp\n");
+EMPTY(arch_other_replaced, "nopl 0(%rax, %rax, 1)\n", "");
+
+static void (*const empty[])(void) = {
+    arch_empty_stepped, arch_empty_emulated, arch_empty_replaced,
+    arch_other_stepped, arch_other_emulated, arch_other_replaced,
+};
 
 uintptr_t arch_empty(unsigned number, unsigned *exit)
 {
-    *exit = number == 2 ? 5 : 2;
-    return (uintptr_t)(number == 0 ? arch_empty_stepped : number == 1 ? arch_empty_emulated : arch_empty_replaced);
+    *exit = number % 3 == 2 ? 5 : 2;
+    return (uintptr_t)empty[number];
 }
 
 void arch_call_empty(unsigned number)
 {
-    if (number == 0)
-        arch_empty_stepped();
-    else if (number == 1)
-        arch_empty_emulated();
-    else
-        arch_empty_replaced();
+    empty[number]();
 }
 
 #endif

@@ -305,6 +305,20 @@ static int sites_distance(lua_State *L)
     return core_push_number(L, slid);
 }
 
+/* sites:entries() → { stepped = how many of them the kernel steps, emulated, replaced } (enum entry) */
+static int sites_entries(lua_State *L)
+{
+    const struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    unsigned counts[ENTRIES] = {0};
+    for (size_t i = 0; i < self->sites.count; i++)
+        counts[self->sites.items[i].entry]++;
+    lua_createtable(L, 0, ENTRIES); /* entries */
+    core_set_number(L, "stepped", counts[ENTRY_STEPPED]);
+    core_set_number(L, "emulated", counts[ENTRY_EMULATED]);
+    core_set_number(L, "replaced", counts[ENTRY_REPLACED]);
+    return 1;
+}
+
 /* sites:expect_all(): those stand at their entries again where anything is not as it was there that a caller, or a
  * program that nobody has looked into, may want */
 static int sites_expect_all(lua_State *L)
@@ -358,6 +372,7 @@ void sites_open_lua(lua_State *L)
         {"claim", sites_claim},
         {"distance", sites_distance},
         {"emulated", sites_emulated},
+        {"entries", sites_entries},
         {"expect_all", sites_expect_all},
         {NULL, NULL},
     };

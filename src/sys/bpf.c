@@ -228,16 +228,38 @@ int kprobe_multi_link(int program, const struct kprobe_multi *probe)
     return bpf(BPF_LINK_CREATE, &attr, sizeof attr);
 }
 
+static int program_info(int program, struct bpf_prog_info *info)
+{
+    union bpf_attr attr;
+    memset(info, 0, sizeof *info);
+    memset(&attr, 0, sizeof attr);
+    attr.info.bpf_fd = (uint32_t)program;
+    attr.info.info_len = sizeof *info;
+    attr.info.info = (uintptr_t)info;
+    return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof attr);
+}
+
 uint64_t bpf_program_misses(int program)
 {
     struct bpf_prog_info info;
+    return program_info(program, &info) < 0 ? 0 : info.recursion_misses;
+}
+
+int bpf_enable_stats(void)
+{
     union bpf_attr attr;
-    memset(&info, 0, sizeof info);
     memset(&attr, 0, sizeof attr);
-    attr.info.bpf_fd = (uint32_t)program;
-    attr.info.info_len = sizeof info;
-    attr.info.info = (uintptr_t)&info;
-    return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr, sizeof attr) < 0 ? 0 : info.recursion_misses;
+    attr.enable_stats.type = BPF_STATS_RUN_TIME;
+    return bpf(BPF_ENABLE_STATS, &attr, sizeof attr);
+}
+
+int bpf_program_runs(int program, uint64_t *runs, uint64_t *ns)
+{
+    struct bpf_prog_info info;
+    int code = program_info(program, &info);
+    *runs = info.run_cnt;
+    *ns = info.run_time_ns;
+    return code < 0 ? code : 0;
 }
 
 int raw_tracepoint_link(int program, const char *name)

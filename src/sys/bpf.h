@@ -89,6 +89,15 @@ int kprobe_multi_link(int program, const struct kprobe_multi *probe);
 uint64_t bpf_program_misses(int program);
 
 /*
+ * Has the kernel count the runs of all programs and their time, until the descriptor is closed: it costs each run two
+ * looks at the clock. The descriptor, or -errno (Linux 5.8, CAP_SYS_ADMIN).
+ */
+int bpf_enable_stats(void);
+
+/* How often PROGRAM has run while the kernel counted, and for how many ns. 0 or -errno. */
+int bpf_program_runs(int program, uint64_t *runs, uint64_t *ns);
+
+/*
  * Runs PROGRAM (BPF_PROG_TYPE_RAW_TRACEPOINT) at each hit of the tracepoint NAME, or without a name PROGRAM
  * (BPF_PROG_TYPE_TRACING) at the function of the kernel that it was loaded for: the link's descriptor, or -errno.
  * Closing it detaches.

@@ -224,6 +224,38 @@ session 'a map that is loaded keeps the size of its strings' -- sleep 2 <<'END'
 ^D
 END
 
+session 'the probes by their numbers, with their cost' -- \
+    sh -c "while [ ! -e $D/go ]; do sleep 0.02; done; exec ./build/targets/calls 1" <<END
+< is ready
+< >
+> probes
+< no probes
+> n = count() uprobe("./build/targets/calls:name", function(e) n:inc() end) uretprobe("./build/targets/calls:add3", function(e) n:inc() end)
+< >
+> probes[2]:detach()
+< uretprobe ./build/targets/calls:add3: 1 site, 0 hits, detached
+> probes[1]:replace(function(e) n:add(2) end)
+< name: 1 site, 0 hits, attached
+> probes
+< 1  uprobe ./build/targets/calls:name
+< %
+< 2  uretprobe ./build/targets/calls:add3
+< >
+> #probes(), probes()[2] == probes[2], probes[3]
+< 2	true	nil
+> file = io.open("$D/go", "w") file:close()
+< the target has exited
+> n
+< 46
+> probes
+< attached    23
+< detached     0
+< >
+^D
+END
+is "$status" 0 'of which those that are detached see nothing'
+rm -f "$D/go"
+
 session 'probes set line by line; what fails leaves nothing pending' -- env -i sh -c 'sleep 0.3; exit 7' <<'END'
 < is ready
 < >

@@ -186,6 +186,7 @@ end
 -- when the target has exited.
 function prompt.run(duration, watch_target)
   print = print_harmless
+  probes = require "uplua.prompt.probes".table
   readline.open(history_file(), complete)
   loop.hook { failed = say, warn = say, flush = readline.flush, interrupted = on_signal }
   print(("uplua %s; Ctrl-D ends, with a report"):format(core.version))

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,10 +10,9 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
-#include "probe/attach/link.h"
+#include "probe/attach/own_function.h"
 #include "sys/bpf.h"
 #include "sys/feature.h"
-#include "sys/perf.h"
 
 enum {
     CALLS = 101,
@@ -25,13 +23,9 @@ enum {
 };
 _Static_assert(2 * (CALLS + FIRST_CALLS) <= CLOCK_LOG_TIMES, "all times of one kind find room");
 
-/* Our own file, as the kernel opens it. */
-#define OWN_FILE "/proc/self/exe"
-
 struct cost_run {
     unsigned wanted;
     bool multi, session;
-    pid_t filter; /* of links: this process, where the kernel filters by processes; else 0 */
     struct clock_log *logs[COST_WAYS];
     struct probe_link *link;
     int code;
@@ -48,37 +42,6 @@ static struct {
     struct clock_log *log; /* NULL: it is not known */
 } kinds[KINDS];
 
-/* --- where the functions are --- */
-
-struct own_function {
-    uintptr_t address;
-    uint64_t offset;
-};
-
-/* dl_iterate_phdr names the program itself first. */
-static int find_in_program(struct dl_phdr_info *info, size_t size, void *context)
-{
-    (void)size;
-    struct own_function *search = context;
-    uintptr_t address = search->address - info->dlpi_addr;
-    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
-        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr && address - segment->p_vaddr < segment->p_filesz)
-            search->offset = address - segment->p_vaddr + segment->p_offset;
-    }
-    return 1;
-}
-
-/* The offset in our file of the function for ENTRY, and of its return instruction. */
-static uint64_t offset_of(enum entry entry, uint64_t *exit)
-{
-    unsigned distance;
-    struct own_function search = {.address = arch_empty(entry, &distance)};
-    dl_iterate_phdr(find_in_program, &search);
-    *exit = search.offset + distance;
-    return search.offset;
-}
-
 /* --- the probes --- */
 
 /* Whether one program is called at the entry and at the return. */
@@ -92,30 +55,7 @@ static uint32_t attach_type(const struct cost_run *run, enum cost_way way)
     return is_session(run, way) ? ATTACH_TYPE_UPROBE_SESSION : run->multi ? ATTACH_TYPE_UPROBE_MULTI : 0;
 }
 
-/* Runs PROGRAM, of the WAY, at COUNT places of our file, as handlers' programs are run. */
-static int attach(struct cost_run *run, enum cost_way way, int program, const uint64_t *offsets, uint32_t count,
-                  bool at_return)
-{
-    if (run->multi) {
-        struct uprobe_multi probe = {
-            .attach_type = attach_type(run, way),
-            .path = OWN_FILE,
-            .offsets = offsets,
-            .count = count,
-            .at_return = at_return,
-            .pid = run->filter,
-        };
-        return link_keep(run->link, uprobe_multi_link(program, &probe));
-    }
-    int code = 0;
-    for (uint32_t i = 0; i < count && !code; i++) {
-        struct perf_uprobe probe = {.path = OWN_FILE, .offset = offsets[i], .at_return = at_return, .pid = getpid()};
-        code = link_keep(run->link, perf_uprobe_attach(program, &probe));
-    }
-    return code;
-}
-
-/* The same at the functions that the WAY is wanted of. */
+/* Runs PROGRAM, of the WAY, at the functions that it is wanted of. */
 static int attach_functions(struct cost_run *run, enum cost_way way, int program)
 {
     uint64_t offsets[2 * ENTRIES], exit;
@@ -123,14 +63,16 @@ static int attach_functions(struct cost_run *run, enum cost_way way, int program
     for (unsigned entry = 0; entry < ENTRIES; entry++) {
         if (!(run->wanted & COST_BIT(way, entry)))
             continue;
-        offsets[count++] = offset_of((enum entry)entry, &exit);
+        offsets[count++] = own_function_offset(entry, &exit);
         if (way == COST_OF_EXIT)
             offsets[count++] = exit;
     }
     if (!count)
         return 0;
-    int code = attach(run, way, program, offsets, count, false);
-    return !code && way == COST_OF_RETURN && !run->session ? attach(run, way, program, offsets, count, true) : code;
+    uint32_t type = attach_type(run, way);
+    int code = own_function_attach(run->link, program, type, offsets, count, false);
+    bool apart = way == COST_OF_RETURN && !run->session;
+    return !code && apart ? own_function_attach(run->link, program, type, offsets, count, true) : code;
 }
 
 static void *attach_all(void *context)
@@ -232,7 +174,6 @@ struct cost_run *cost_begin(unsigned wanted)
     run->wanted = wanted;
     run->multi = feature_available(FEATURE_UPROBE_MULTI);
     run->session = feature_available(FEATURE_SESSION);
-    run->filter = run->multi && uprobe_multi_filters_process() ? getpid() : 0;
     start(run);
     return run;
 }
