@@ -256,6 +256,37 @@ END
 is "$status" 0 'of which those that are detached see nothing'
 rm -f "$D/go"
 
+session 'help' <<'END'
+< >
+> help()
+< Shared objects
+<   hash lru_hash
+< At the prompt
+< >
+> help(hist)
+< up.hist(options?: DistributionOptions): Histogram
+< h:percentile(p: number)
+< >
+> help "e.elapsed"
+< e.elapsed: ns
+< >
+> ?Probe
+< p:detach(): Probe
+< >
+> ?uprob
+< did you mean 'uprobe'?
+> n = count()
+< >
+> help(n)
+< c:inc()
+> ?a ? "b c"
+< there is no 'a ? "b c"'
+> help(print, 1), 41 + 1
+< nothing of this function
+< >
+^D
+END
+
 session 'probes set line by line; what fails leaves nothing pending' -- env -i sh -c 'sleep 0.3; exit 7' <<'END'
 < is ready
 < >

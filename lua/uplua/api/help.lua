@@ -49,6 +49,57 @@ function help.of(name)
   return table.concat(lines, "\n")
 end
 
+-- class(name): the class NAME, or the one that what is called NAME gives: "Histogram" of "hist"; nil where that is none.
+function help.class(name)
+  read()
+  local _, types = entries.types()
+  local class = types[name] and name or class_of[name]
+  return class and types[class] and class or nil
+end
+
+-- members(class): what is declared of CLASS and of what it inherits from, a list of declarations; its text.
+function help.members(class)
+  read()
+  local list, seen, _, types = {}, {}, entries.types()
+  local described = types[class] and types[class][3]
+  while class and types[class] do
+    for _, one in ipairs(all) do
+      local short = one.class == class and one.name:match "[.:](.*)$"
+      if short and not seen[short] then list[#list + 1], seen[short] = one, true end
+    end
+    class = types[class].parent
+  end
+  return list, described
+end
+
+-- signature(declared): "p:detach(): Probe".
+help.signature = entries.typed
+
+-- chapters(): { title, names }, in the manual's order, without members of classes.
+function help.chapters()
+  read()
+  local list, by_chapter = {}, {}
+  for _, one in ipairs(all) do
+    local chapter = by_chapter[one.chapter]
+    if not chapter then
+      chapter = { title = one.chapter.title, names = {} }
+      by_chapter[one.chapter], list[#list + 1] = chapter, chapter
+    end
+    if not one.class or one.class == "Event" then chapter.names[#chapter.names + 1] = one.name end
+  end
+  return list
+end
+
+-- with_member(member): the names of all declarations whose last part is MEMBER: "Histogram:percentile" of "percentile".
+function help.with_member(member)
+  read()
+  local list = {}
+  for _, one in ipairs(all) do
+    if one.name:match "[.:]([%w_]+)$" == member then list[#list + 1] = one.name end
+  end
+  return list
+end
+
 -- names(): all names that of() knows, in the manual's order.
 function help.names()
   read()

@@ -99,6 +99,8 @@ local function enter(line)
   local source = mine.pending and mine.pending .. "\n" .. line or line
   mine.pending = nil
   if not source:find("%S") then return end
+  local asked = line == source and source:match "^%s*%?%s*(.-)%s*$"
+  if asked then return print(require "uplua.prompt.help".text(asked)) end
   local chunk, message = compile(source)
   if chunk then
     execute(chunk)
@@ -187,6 +189,7 @@ end
 function prompt.run(duration, watch_target)
   print = print_harmless
   probes = require "uplua.prompt.probes".table
+  help = require "uplua.prompt.help".command
   readline.open(history_file(), complete)
   loop.hook { failed = say, warn = say, flush = readline.flush, interrupted = on_signal }
   print(("uplua %s; Ctrl-D ends, with a report"):format(core.version))
