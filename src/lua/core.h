@@ -111,3 +111,6 @@ struct symbols *lua_symbols(lua_State *L);
 
 /* Clears the hook that interrupts Lua code which does not return (state.c). */
 void state_clear_hook(lua_State *L);
+/* Whether a signal ends the user's code within a tenth of a second, and not only what has kept the loop waiting for
+ * seconds (state.c). */
+void state_interrupt_at_once(lua_State *L, bool whether);

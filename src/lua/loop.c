@@ -106,12 +106,20 @@ static int loop_forget(lua_State *L)
     return 0;
 }
 
+/* at_once(whether): a signal ends code of the user's that is running within a tenth of a second: the prompt's */
+static int loop_at_once(lua_State *L)
+{
+    state_interrupt_at_once(L, lua_toboolean(L, 1));
+    return 0;
+}
+
 int loop_open_lua(lua_State *L)
 {
     /* Time and signals are the process's, whatever the run. */
     static const luaL_Reg functions[] = {
         {"new", loop_new},   {"now", loop_now},       {"signal", loop_signal},
-        {"take", loop_take}, {"forget", loop_forget}, {NULL, NULL},
+        {"take", loop_take}, {"forget", loop_forget}, {"at_once", loop_at_once},
+        {NULL, NULL},
     };
     static const luaL_Reg methods[] = {{"add", loop_add}, {"remove", loop_remove}, {"wait", loop_wait}, {NULL, NULL}};
     core_new_class(L, LOOP, methods, loop_gc);

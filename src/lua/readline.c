@@ -15,14 +15,16 @@
 #include <readline/readline.h>
 
 #include "lua/core.h"
+#include "sys/editor.h"
 #include "sys/interrupt.h"
 #include "sys/terminal.h"
 
 enum { HISTORY_LINES = 1000, OUTPUT_BUFFER = 256 * 1024 };
 
 static struct {
-    bool editing, have_line;
-    char *line; /* NULL: end of input */
+    bool editing, have_line, whole;
+    char *line;   /* NULL: end of input */
+    char *before; /* the lines of this entry that are complete; NULL: none */
     char *history;
     int keys;
     char output[OUTPUT_BUFFER]; /* stdout's */
@@ -56,6 +58,38 @@ static int read_key(FILE *stream)
 {
     (void)stream;
     return terminal_key(editor.keys, interrupt_fd());
+}
+
+/* Ctrl-X Ctrl-E: the entry, with the lines before this one, in $VISUAL or $EDITOR; then it stands in the line. */
+static int edit_entry(int count, int key)
+{
+    (void)count;
+    (void)key;
+    char *entry = NULL, *edited = NULL;
+    struct error err = {0};
+    if (asprintf(&entry, "%s%s%s\n", editor.before ? editor.before : "", editor.before ? "\n" : "", rl_line_buffer) < 0)
+        return 1;
+    rl_clear_visible_line();
+    fflush(rl_outstream);
+    rl_deprep_terminal();
+    int code = editor_edit(entry, ".lua", &edited, &err);
+    rl_prep_terminal(1);
+    if (code) {
+        fprintf(rl_outstream, "uplua: %s\n", err.text);
+    } else {
+        size_t length = strlen(edited);
+        while (length && edited[length - 1] == '\n')
+            edited[--length] = '\0';
+        editor.whole = true;
+        rl_replace_line(edited, 0);
+        rl_point = rl_end;
+        rl_set_prompt("> ");
+    }
+    free(entry);
+    free(edited);
+    rl_on_new_line();
+    rl_redisplay();
+    return 0;
 }
 
 /* Offers the words that complete(text, start) of Lua gives. Errors in it offer nothing. */
@@ -105,6 +139,10 @@ static int readline_open(lua_State *L)
     rl_completer_word_break_characters = " \t\n\"'+-*/%^#=<>(){}[];,~";
     rl_completion_append_character = '\0';
 
+    rl_bind_keyseq("\\C-x\\C-e", edit_entry);
+
+    history_comment_char = '#'; /* times in the file, which tell where an entry of several lines begins */
+    history_write_timestamps = 1;
     using_history();
     stifle_history(HISTORY_LINES);
     if (history && (editor.history = strdup(history)))
@@ -112,17 +150,22 @@ static int readline_open(lua_State *L)
     return 0;
 }
 
-/* start(prompt): shows it and begins to edit a line */
+/* start(prompt, before or nil): shows it and begins to edit a line, which follows the lines BEFORE of its entry */
 static int readline_start(lua_State *L)
 {
     const char *prompt = luaL_checkstring(L, 1);
+    const char *before = luaL_optstring(L, 2, NULL);
+    free(editor.before);
+    editor.before = before ? strdup(before) : NULL;
+    editor.whole = false;
     write_output();
     rl_callback_handler_install(prompt, take_line);
     editor.editing = true;
     return 0;
 }
 
-/* feed() → the line once it is complete, false at the end of input, nil before */
+/* feed() → the line once it is complete, and true if the lines before it are in it; false at the end of input, nil
+ * before */
 static int readline_feed(lua_State *L)
 {
     if (!editor.editing)
@@ -137,7 +180,8 @@ static int readline_feed(lua_State *L)
     editor.line = NULL;
     lua_pushstring(L, line);
     free(line);
-    return 1;
+    lua_pushboolean(L, editor.whole);
+    return 2;
 }
 
 /* abandon(): leaves the line as it is and stops editing (Ctrl-C) */
@@ -156,6 +200,12 @@ static int readline_abandon(lua_State *L)
         fflush(rl_outstream);
     }
     return 0;
+}
+
+/* editing() → whether a line is being edited */
+static int readline_editing(lua_State *L)
+{
+    return core_push_boolean(L, editor.editing);
 }
 
 /* flush(): writes what the script printed above the line being edited */
@@ -205,10 +255,9 @@ static int readline_close(lua_State *L)
 int readline_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"open", readline_open},         {"start", readline_start},
-        {"feed", readline_feed},         {"flush", readline_flush},
-        {"abandon", readline_abandon},   {"close", readline_close},
-        {"remember", readline_remember}, {NULL, NULL},
+        {"open", readline_open},         {"start", readline_start},     {"feed", readline_feed},
+        {"flush", readline_flush},       {"abandon", readline_abandon}, {"close", readline_close},
+        {"remember", readline_remember}, {"editing", readline_editing}, {NULL, NULL},
     };
     return core_functions(L, functions);
 }

@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lua/core.h"
 #include "sys/interrupt.h"
@@ -30,9 +31,37 @@ static void interrupt_lua(void)
     lua_sethook(the_state, raise_interrupted, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
 }
 
+/* What returns by itself within this time is not ended: a callback that was running as Ctrl-C dropped a line. */
+static const int64_t grace_ns = 50 * 1000 * 1000;
+
+/*
+ * The same in code of the user's alone, and until the signal is forgotten, whatever catches it: what uplua itself runs
+ * has an end, and may not be left in the middle. Its chunks are named "uplua.lua" and "uplua/…" (uplua.base.failure).
+ */
+static void raise_in_script(lua_State *L, lua_Debug *activation)
+{
+    if (!lua_getinfo(L, "S", activation) || *activation->what == 'C' || !strncmp(activation->source, "@uplua/", 7) ||
+        !strncmp(activation->source, "@uplua.", 7) || interrupt_age() < grace_ns)
+        return;
+    lua_pushliteral(L, "interrupted");
+    lua_error(L);
+}
+
+static void interrupt_script(void)
+{
+    lua_sethook(the_state, raise_in_script, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+}
+
+void state_interrupt_at_once(lua_State *L, bool whether)
+{
+    interrupt_at_once(whether ? interrupt_script : NULL);
+    state_clear_hook(L);
+}
+
 void state_clear_hook(lua_State *L)
 {
-    if (lua_gethook(L) == raise_interrupted)
+    lua_Hook hook = lua_gethook(L);
+    if (hook == raise_interrupted || hook == raise_in_script)
         lua_sethook(L, NULL, 0, 0);
 }
 

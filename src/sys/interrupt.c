@@ -35,7 +35,7 @@ static const int64_t busy_ns = INT64_C(1800) * 1000 * 1000; /* nearly all of two
 
 static struct {
     int fd;
-    void (*busy)(void);
+    void (*busy)(void), (*at_once)(void);
     volatile sig_atomic_t signal, from_terminal, ticks, taken, broken;
     int64_t came_at, used_at; /* by the clock, of the CPU's time */
     int terminal;
@@ -89,6 +89,8 @@ static void on_request(int signal, siginfo_t *info, void *context)
         uint64_t one = 1;
         if (write(interrupt.fd, &one, sizeof one) < 0)
             end_at_once(signal); /* cannot happen; but then nobody would ever hear of it */
+        if (interrupt.at_once)
+            interrupt.at_once();
     }
     errno = saved;
 }
@@ -160,6 +162,16 @@ int interrupt_open(void (*busy)(void), struct error *err)
             return result;
     }
     return 0;
+}
+
+void interrupt_at_once(void (*fn)(void))
+{
+    interrupt.at_once = fn;
+}
+
+int64_t interrupt_age(void)
+{
+    return now_ns(CLOCK_MONOTONIC) - interrupt.came_at;
 }
 
 int interrupt_fd(void)

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 
@@ -20,6 +21,15 @@
  * at the start (nohup) stay ignored, but for SIGPIPE.
  */
 int interrupt_open(void (*busy)(void), struct error *err);
+
+/*
+ * From now on FN, too, is called from the signal handler, as soon as a signal comes, and may do the same: the prompt,
+ * where a line that does not return must end at once. NULL: no more.
+ */
+void interrupt_at_once(void (*fn)(void));
+
+/* The ns since the signal came that interrupt_signal tells of. */
+int64_t interrupt_age(void);
 
 /* Readable once a signal has come; owned by this module. */
 int interrupt_fd(void);

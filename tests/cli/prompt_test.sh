@@ -153,12 +153,33 @@ is "$(grep -cF '/nowhere/\x1b[7m\xff<&' "$D/out")" 3 'values and errors are esca
 ok 'nothing of it comes through' [ "$(grep -cF "$(printf '\033[7m')" "$D/out")" = 0 ]
 ok 'a heat map keeps its colours' grep -qF "$(printf '\033[48;5;226m \033[0m\\x1b[7m')" "$D/out"
 
-session 'Ctrl-C interrupts a line that does not return' <<'END'
+# One that does not return, of which it is known that it runs.
+cat >"$D/endless.lua" <<'END'
+print("loaded", ...)
+function endless()
+  io.stderr:write "running\n" -- which does not wait until a callback has returned
+  local n = 0
+  while true do n = n + 1 end
+end
+END
+session 'Ctrl-C ends what does not return: a line, in a function that a file has defined' -i "$D/endless.lua" 23 <<'END'
+< loaded	23
 < >
-> jit.off()
-< >
-> while true do end
-~ 0.2
+> print("run" .. "ning") while true do end
+< running
+^C
+< interrupted
+> endless()
+< running
+^C
+< interrupted
+< endless.lua:
+> pcall(endless) print "on" while true do pcall(endless) end
+< running
+^C
+< interrupted
+> r = 0 for k = 1, 1e9 do r = r + #tostring(k) if k == 1 then print("run" .. "ning") end end
+< running
 ^C
 < interrupted
 > 41 + 1
@@ -167,6 +188,102 @@ session 'Ctrl-C interrupts a line that does not return' <<'END'
 ^D
 END
 is "$status" 0 'and the session goes on'
+{
+    echo '< >'
+    for _ in $(seq 25); do
+        printf '> endless()\n< running\n^C\n< interrupted\n< >\n'
+        printf '> t = after("1ms", endless)\n< running\n^C\n< interrupted\n'
+        printf '> t = every("1ms", function() print "tick" endless() end)\n< running\n^C\n< interrupted\n'
+        printf '> go:set(1)\n< running\n^C\n< interrupted\n> go:set(0) new()\n< >\n'
+    done
+    printf '> probes\n< attached\n> n:get() > 0, go:get(), #probes()\n< true\t0\t26\n'
+    printf '> file = io.open("%s/go", "w") file:close()\n< the target has exited\n^D\n' "$D"
+} >"$D/steps"
+cat >"$D/callbacks.lua" <<'END'
+dofile "DIRECTORY/endless.lua"
+n, go = count(), var(0)
+function new()
+  local r = ring()
+  r:each(endless)
+  uprobe("libc:write", function(e) n:inc() if go:get() == 1 then r:emit { n = 1 } end end)
+end
+new()
+END
+sed -i "s,DIRECTORY,$D," "$D/callbacks.lua"
+session 'a hundred times, in callbacks, too' -i "$D/callbacks.lua" -- sh -c "while [ ! -e $D/go ]; do echo; sleep 0.05; done >/dev/null; exit 23" <"$D/steps"
+is "$status" 23 'and the target is there as before'
+rm -f "$D/go"
+
+session 'what returns by itself is not ended by a Ctrl-C that drops a line' <<'END'
+< >
+> t = every("10ms", function() n = (n or 0) + 1 end)
+< >
+- x = (
+^C
+< >
+- x = (
+^C
+< >
+> n = 0
+< >
+> after("100ms", function() print(n > 0, "going " .. "on") end)
+< true	going on
+^D
+END
+
+cat >"$D/editor" <<'END'
+#!/bin/sh
+sed -i 's/41/42/' "$1"
+END
+chmod +x "$D/editor"
+export EDITOR="$D/editor"
+session 'an entry of several lines is one: in the history, and in the editor' <<'END'
+< >
+> for i = 1, 2 do
+< >>
+> print(i * 41)
+< >>
+- end
+^X
+^E
+< 42
+> 
+< 42
+< 84
+< >
+^P
+< 42
+> 
+< 42
+< 84
+< >
+^D
+END
+ok 'it is kept as one' grep -q '^print(i \* 42)$' "$HOME/.local/state/uplua/history"
+EDITOR=false
+session 'an editor that fails leaves the entry as it is' <<'END'
+< >
+- 41 + 1
+^X
+^E
+< the editor failed
+> 
+< 42
+< >
+^D
+END
+unset EDITOR
+run "$uplua" - <<'END'
+n = var(0)
+for i = 1, 3 do n:add(i) end print(n, up.version)
+END
+is "$status $out" '0 6	1.0' 'standard input as a script'
+run "$uplua" - -- true <<'END'
+x x
+END
+is "$status $err" "1 uplua: stdin:1: '=' expected near 'x'" '… with an error'
+run "$uplua" -i "$D/endless.lua" </dev/null
+is "$status $err" '1 uplua: -i needs a terminal; without one, uplua - runs standard input' 'but -i needs a terminal'
 
 session 'callbacks run and print while a line is typed' <<'END'
 < >

@@ -37,7 +37,7 @@ core.readline = {
     return text
   end,
 }
-for _, name in ipairs { "open", "close", "start", "flush", "remember", "abandon" } do
+for _, name in ipairs { "open", "close", "start", "flush", "remember", "abandon", "editing" } do
   core.readline[name] = function() end
 end
 

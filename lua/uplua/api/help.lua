@@ -49,7 +49,7 @@ function help.of(name)
   return table.concat(lines, "\n")
 end
 
--- class(name): the class NAME, or the one that what is called NAME gives: "Histogram" of "hist"; nil where that is none.
+-- class(name): the class NAME, or the one that what is called NAME gives, "Histogram" of "hist"; nil: there is none.
 function help.class(name)
   read()
   local _, types = entries.types()
@@ -90,7 +90,7 @@ function help.chapters()
   return list
 end
 
--- with_member(member): the names of all declarations whose last part is MEMBER: "Histogram:percentile" of "percentile".
+-- with_member(member): the names that end in MEMBER: "Histogram:percentile" of "percentile".
 function help.with_member(member)
   read()
   local list = {}

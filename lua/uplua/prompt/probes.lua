@@ -1,6 +1,6 @@
--- `probes` at the prompt: the probes of the run by their numbers, and what they take. The time of their programs is what
--- the kernel counts: only for as long as it is looked at, since that costs each run of a program two looks at the clock.
--- The traps are not in it: what they take is measured once, on functions of uplua itself (src/probe/attach/trap.h).
+-- `probes` at the prompt: the probes of the run by their numbers, and what they take. The kernel counts the time of
+-- their programs, only while that is looked at, since it costs each run of a program two looks at the clock. The traps
+-- are not in it: what they take is measured once, on functions of uplua itself (src/probe/attach/trap.h).
 local core     = require "uplua.core"
 local terminal = require "uplua.term.terminal"
 local text     = require "uplua.base.text"

@@ -25,6 +25,7 @@ local function print_harmless(...)
   local parts = {}
   for i = 1, select("#", ...) do parts[i] = value.harmless(tostring((select(i, ...)))) end
   io.stdout:write(table.concat(parts, "\t"), "\n")
+  if not readline.editing() then io.stdout:flush() end -- what runs long is seen meanwhile; callbacks' by the loop
 end
 
 local function say(message) io.stdout:write("uplua: ", value.harmless(message), "\n") end
@@ -75,49 +76,65 @@ local function commit(setup)
   if setup and setup.attached() then setup.release() end
 end
 
--- Runs CHUNK, compiles and attaches what it declared, and shows its values. On an error nothing of it stays.
-local function execute(chunk)
-  local setup
-  local ok, values, n = xpcall(function()
-    local values, n = values_of(chunk())
-    setup = package.loaded["uplua.probe.declare"] and require "uplua.probe.setup"
-    commit(setup)
-    return values, n
-  end, failure.trace)
-  if not ok then
-    setup = setup or package.loaded["uplua.probe.declare"] and require "uplua.probe.setup"
-    if setup then setup.discard() end
-    return say(values)
+local function declared() return package.loaded["uplua.probe.declare"] and require "uplua.probe.setup" end
+
+-- Tells of an error. Where it is Ctrl-C's, that has been answered.
+local function failed(message)
+  if core.loop.signal() == SIGINT and not own().ended then
+    core.loop.forget()
+    if not readline.editing() then print() end -- behind the ^C that the terminal shows
   end
-  local shown, message = xpcall(show, failure.trace, values, n)
-  if not shown then say(message) end
+  say(message)
 end
 
-local function enter(line)
-  if line:find("%S") then readline.remember(line) end
+-- Runs chunk(...), compiles and attaches what it declared, and shows its values. On an error nothing of it stays.
+local function execute(chunk, ...)
+  local ok, values, n = xpcall(function(...)
+    local values, n = values_of(chunk(...))
+    commit(declared())
+    return values, n
+  end, failure.trace, ...)
+  if ok then
+    ok, values = xpcall(show, failure.trace, values, n)
+  elseif declared() then
+    declared().discard()
+  end
+  if not ok then failed(values) end
+end
+
+-- Runs LINE, with the lines before it; WHOLE: those are in it (they were edited).
+local function enter(line, whole)
   local mine = own()
-  local source = mine.pending and mine.pending .. "\n" .. line or line
+  local source = mine.pending and not whole and mine.pending .. "\n" .. line or line
   mine.pending = nil
   if not source:find("%S") then return end
-  local asked = line == source and source:match "^%s*%?%s*(.-)%s*$"
-  if asked then return print(require "uplua.prompt.help".text(asked)) end
-  local chunk, message = compile(source)
-  if chunk then
-    execute(chunk)
-  elseif message then
-    say(message)
-  else
+  local asked = source:match "^%s*%?%s*([^\n]-)%s*$"
+  local chunk, message
+  if not asked then chunk, message = compile(source) end
+  if not (asked or chunk or message) then
     mine.pending = source
+    return
+  end
+  readline.remember(source)
+  if asked then
+    print(require "uplua.prompt.help".text(asked))
+  elseif chunk then
+    execute(chunk)
+  else
+    say(message)
   end
 end
 
-local function edit() readline.start(own().pending and ">> " or "> ") end
+local function edit()
+  local pending = own().pending
+  readline.start(pending and ">> " or "> ", pending)
+end
 
 local function on_input()
-  local line = readline.feed()
+  local line, whole = readline.feed()
   if line == nil then return end
   if line then
-    enter(line)
+    enter(line, whole)
   else
     print()
     own().ended = true
@@ -184,21 +201,31 @@ local function forget()
   rawset(_G, "_1", nil)
 end
 
--- run(ns or nil, watch_target): until the end of input, exit() or the end of the time. watch_target(fn) calls fn
--- when the target has exited.
-function prompt.run(duration, watch_target)
+-- What a callback's error means: it is not called again.
+local function callback_failed(message)
+  failed(own().ended and message or message .. "\n  (this function is not called again)")
+end
+
+-- run(ns or nil, watch_target, [chunk]): until the end of input, exit() or the end of the time, after CHUNK, a script
+-- with its arguments in `arg`. watch_target(fn) calls fn when the target has exited.
+function prompt.run(duration, watch_target, chunk)
   print = print_harmless
   probes = require "uplua.prompt.probes".table
   help = require "uplua.prompt.help".command
   readline.open(history_file(), complete)
-  loop.hook { failed = say, warn = say, flush = readline.flush, interrupted = on_signal }
-  print(("uplua %s; Ctrl-D ends, with a report"):format(core.version))
-  if target.command() then say(target.command() .. " is ready; it starts with the first probe") end
+  core.loop.at_once(true)
+  loop.hook { failed = callback_failed, warn = say, flush = readline.flush, interrupted = on_signal }
+  print(("uplua %s; help() tells what there is, Ctrl-D ends, with a report"):format(core.version))
+  if chunk then execute(function(...) chunk(...) end, unpack(arg)) end
+  if target.command() and target.waits() then
+    say(target.command() .. " is ready; it starts with the first probe")
+  end
   watch_target(function() say("the target has exited") end)
   loop.watch(STDIN, on_input)
-  edit()
+  if not loop.stopping() then edit() end
   local ok, message = xpcall(loop.run, failure.trace, duration)
   own().ended = true
+  core.loop.at_once(false)
   readline.close()
   forget()
   if not ok then say(message) end

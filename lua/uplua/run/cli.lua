@@ -9,9 +9,11 @@ cli.help = cli.usage .. [[
 
 
 Traces running programs: the script's handlers are compiled to BPF and run in the kernel. Without a script and on a
-terminal, a prompt. A script name without a slash is looked up among the installed scripts before the current folder.
+terminal, a prompt; "-" is standard input, with uplua's functions as globals. A script name without a slash is looked up
+among the installed scripts before the current folder.
 
   -e, --execute CODE    runs CODE, in which uplua's functions are globals
+  -i, --interactive     runs the script, then a prompt
   -p, --pid PID[,PID]   traces these processes
   -c, --command CMD     starts CMD and traces it; the exit status is CMD's
       --tid TID[,TID]   traces these threads
@@ -152,6 +154,7 @@ local known = {
     if not tids then wrong("--tid needs threads, as in --tid 4242 or --tid 4242,4243; got '%s'", word) end
     set_target(options, "tids", tids)
   end },
+  ["--interactive"] = { set = function(options) options.interactive = true end },
   ["--follow"]   = { set = function(options) options.follow = true end },
   ["--cgroup"]   = { value = "PATTERN", set = function(options, pattern)
     if options.cgroup then
@@ -201,7 +204,9 @@ local known = {
   ["--version"]  = { set = function(options) options.version = true end },
   ["--help"]     = { set = function(options) options.help = true end },
 }
-local short = { e = "--execute", p = "--pid", c = "--command", V = "--version", h = "--help", v = "--verbose" }
+local short = {
+  e = "--execute", i = "--interactive", p = "--pid", c = "--command", V = "--version", h = "--help", v = "--verbose",
+}
 
 -- True if NAME, "--duration" or "-p", is one of uplua's own options.
 function cli.has_option(name) return known[name] ~= nil or short[name:match "^%-(%a)$"] ~= nil end

@@ -9,25 +9,30 @@ local script  = require "uplua.run.script"
 
 local target, try = core.target, life.try
 
--- The chunk to run, with the globals that it expects. nil after a report.
-local function load_chunk(options)
-  script.restrict_loading()
-  if options.code then
-    arg = options.arguments
-    arg[0] = "-e"
-    script.set_module_path(nil)
-    script.open_api()
-    local chunk, message = load(options.code, "=-e")
-    if not chunk then failure.report(message) end
-    return chunk
-  end
-  local path, message = script.find(options.script)
+-- The script of OPTIONS, with its arguments in `arg`; nil after a report.
+local function load_script(options)
+  local path, message = options.script, nil
+  if path ~= "-" then path, message = script.find(path) end
   if not path then return failure.report(message) end
   arg = options.arguments
   arg[0] = path
-  script.set_module_path(path)
+  script.set_module_path(path ~= "-" and path or nil)
+  if path == "-" then script.open_api() end
   local chunk
   chunk, message = script.load(path)
+  if not chunk then failure.report(message) end
+  return chunk
+end
+
+-- The chunk to run, with the globals that it expects. nil after a report.
+local function load_chunk(options)
+  script.restrict_loading()
+  if not options.code then return load_script(options) end
+  arg = options.arguments
+  arg[0] = "-e"
+  script.set_module_path(nil)
+  script.open_api()
+  local chunk, message = load(options.code, "=-e")
   if not chunk then failure.report(message) end
   return chunk
 end
@@ -47,14 +52,28 @@ local function run_script(options)
   return finish()
 end
 
+-- The prompt; with a script, which runs first, or with code.
 local function run_prompt(options)
+  script.restrict_loading(true)
+  local chunk
+  if options.script or options.code then
+    local message
+    script.open_api()
+    if options.script then
+      chunk = load_script(options)
+    else
+      chunk, message = load(options.code, "=-e")
+      if not chunk then failure.report(message) end
+    end
+    if not chunk then return 1 end
+  else
+    script.set_module_path(nil)
+    script.open_api()
+  end
+  arg = options.arguments
   if not try(life.open_target, options) then return 1 end
   if options.command and not try(target.set_apart) then return 1 end -- Ctrl-C is for the line that is typed
-  script.restrict_loading()
-  script.set_module_path(nil)
-  arg = options.arguments
-  script.open_api()
-  try(require "uplua.prompt.session".run, options.duration, life.watch_target)
+  try(require "uplua.prompt.session".run, options.duration, life.watch_target, chunk)
   return finish()
 end
 
@@ -94,8 +113,12 @@ return function(argv)
     life.print_lost(require "uplua.stack.frame".unread())
     return done and 0 or 1
   end
-  if options.script or options.code then return run_script(options) end
-  if core.system.is_terminal(0) and core.system.is_terminal(1) then return run_prompt(options) end
+  local on_terminal = core.system.is_terminal(0) and core.system.is_terminal(1)
+  if options.interactive and not on_terminal then
+    return refuse "-i needs a terminal; without one, uplua - runs standard input"
+  end
+  if not options.interactive and (options.script or options.code) then return run_script(options) end
+  if on_terminal then return run_prompt(options) end
   io.stderr:write(cli.usage, "\n")
   return 2
 end

@@ -89,8 +89,9 @@ function script.report()
   return table.concat(rows)
 end
 
--- Loads the script at PATH. nil and a message if that fails.
+-- Loads the script at PATH, or standard input for "-". nil and a message if that fails.
 function script.load(path)
+  if path == "-" then return load(io.read "*a", "=stdin", "t") end
   local chunk, message = loadfile(path, "t")
   if not chunk and message:find("wrong mode$") then
     message = path .. ": this is LuaJIT bytecode; uplua runs scripts from their source text only"
@@ -118,15 +119,22 @@ function script.set_module_path(path)
   package.path = table.concat(entries, ";")
 end
 
--- Replaces what would load bytecode, and the search paths that depend on the current folder.
-function script.restrict_loading()
-  local load, loadfile = load, loadfile
+-- Replaces what would load bytecode, and the search paths that depend on the current folder. INTERRUPTIBLE: what is
+-- loaded runs without the JIT, whose traces heed no Ctrl-C.
+function script.restrict_loading(interruptible)
+  local lua_load, lua_loadfile = load, loadfile
 
-  function _G.load(chunk, name, _, ...) return load(chunk, name, "t", ...) end
-  function _G.loadstring(chunk, name) return load(chunk, name, "t") end
-  function _G.loadfile(path, _, ...) return loadfile(path, "t", ...) end
+  local function loaded(chunk, ...)
+    if chunk and interruptible then jit.off(chunk, true) end
+    return chunk, ...
+  end
+  local function loadfile(path, ...) return loaded(lua_loadfile(path, "t", ...)) end
+
+  function _G.load(chunk, name, _, ...) return loaded(lua_load(chunk, name, "t", ...)) end
+  function _G.loadstring(chunk, name) return loaded(lua_load(chunk, name, "t")) end
+  function _G.loadfile(path, _, ...) return loadfile(path, ...) end
   function _G.dofile(path)
-    local chunk, message = loadfile(path, "t")
+    local chunk, message = loadfile(path)
     if not chunk then error(message, 2) end
     return chunk()
   end
@@ -134,7 +142,7 @@ function script.restrict_loading()
   package.loaders[2] = function(name)
     local path, tried = package.searchpath(name, package.path)
     if not path then return tried end
-    local chunk, message = loadfile(path, "t")
+    local chunk, message = loadfile(path)
     if not chunk then error(("error loading module '%s' from file '%s':\n\t%s"):format(name, path, message), 0) end
     return chunk
   end
