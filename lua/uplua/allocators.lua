@@ -56,33 +56,44 @@ end
 
 -- C++'s operators are the allocator's where the same module defines malloc: elsewhere, as in libstdc++, they call that.
 -- So do they in a program that has glibc's malloc and libstdc++'s operators in itself.
-local function families_of(offsets, simple)
-  if simple then return { "c" } end
+local function families_of(offsets, only_glibc)
+  if only_glibc then return { "c" } end
   return offsets.malloc and { "c", "cxx", "own" } or { "own" }
 end
 
--- Probes the functions of ROW that MODULE defines by NAMES. True if C++'s std::bad_alloc may leave one.
-local function probe_row(module, names, families, paired)
-  local specs = {}
-  for _, family in ipairs(families) do
-    for _, name in ipairs(names[family]) do specs[#specs + 1] = module .. ":" .. name end
+-- Probes the functions of ROW that MODULE defines by NAMES, and of which NESTED tells whether they call others. True if
+-- C++'s std::bad_alloc may leave one.
+local function probe_row(module, names, families, paired, nested)
+  local throws = false
+  for _, is_nested in ipairs { false, true } do
+    local specs = {}
+    for _, family in ipairs(families) do
+      for _, name in ipairs(names[family]) do
+        if (nested[name] or false) == is_nested then specs[#specs + 1] = module .. ":" .. name end
+      end
+    end
+    if #specs > 0 then
+      local at_entry, at_return = paired:handlers(names.row, is_nested)
+      if at_entry then up.uprobe(specs, at_entry) end
+      if at_return then up.uretprobe(specs, { throws = false }, at_return) end
+      throws = throws or names.row.throws and core.probe.resolve(specs, nil, true):list()[1].unwound
+    end
   end
-  if #specs == 0 then return false end
-  local at_entry, at_return = paired:handlers(names.row)
-  if at_entry then up.uprobe(specs, at_entry) end
-  if at_return then up.uretprobe(specs, { throws = false }, at_return) end
-  return names.row.throws and core.probe.resolve(specs, nil, true):list()[1].unwound
+  return throws
 end
 
--- Declares the probes of the allocator in MODULE, for the trace STATE.
-local function probe_module(state, module, simple)
+-- Declares the probes of the allocator in MODULE, for the trace STATE. SEVERAL: it is not the only one.
+local function probe_module(state, module, several)
   local found, others, offsets = functions.in_module(module)
   local name = text.escape(module:match "[^/]*$")
-  local paired = pairing.new(state, name, simple, called_from_within(found, offsets))
+  local families = families_of(offsets, not several and functions.is_glibc(found, offsets))
+  local nested, far = functions.calls(module, found, offsets, several)
+  local paired = pairing.new(state, name, called_from_within(found, offsets))
   local throws = false
   for _, names in ipairs(found) do
-    throws = probe_row(module, names, families_of(offsets, simple), paired) or throws
+    throws = probe_row(module, names, families, paired, nested) or throws
   end
+  if #far > 0 then nesting.count_far(module, far) end
   if throws then
     state.warn(("a program that catches the std::bad_alloc of %s's operator new ends instead, while that is traced")
       :format(name))
@@ -91,15 +102,6 @@ local function probe_module(state, module, simple)
     state.warn(("%s also has %s: their own allocations and frees are not followed")
       :format(name, table.concat(others, ", ")))
   end
-end
-
--- glibc's realloc calls its malloc and free, its other functions call none of these. Other libraries, and one allocator
--- on top of another, may call any from any: then every function tells when it begins and ends. So do those of modules
--- that come later.
-local function is_simple(modules)
-  if #modules ~= 1 then return false end
-  local found, _, offsets = functions.in_module(modules[1])
-  return functions.is_glibc(found, offsets)
 end
 
 -- All probes come and go one after the other: nothing counts but while all are there. A command waits for them.
@@ -140,13 +142,12 @@ function allocators.trace(options, handlers)
   }
   local modules = up.modules_defining(functions.signs, function(module)
     state.came_later = true
-    probe_module(state, module, false)
+    probe_module(state, module, true)
   end)
   if #modules == 0 then
     error("nothing in the target defines malloc: it uses no allocator in C, or is linked statically and stripped", 0)
   end
-  local simple = is_simple(modules)
-  for _, module in ipairs(modules) do probe_module(state, module, simple) end
+  for _, module in ipairs(modules) do probe_module(state, module, #modules > 1) end
   count_while_attached(state)
   return report.new(state)
 end

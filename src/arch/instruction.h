@@ -31,9 +31,13 @@ struct arch_instruction {
     uint64_t computes; /* … into which it has put the sum of registers, or what it has read with an index */
     bool indexed;      /* it reads memory with an index, from the table at ABSOLUTE if that is not 0 */
     bool calls;        /* another function, and comes back */
-    bool direct;       /* a jump or call to a fixed place: */
-    int64_t target;    /* bytes from the instruction's first */
-    bool refers;       /* it computes the address of a fixed place: TARGET, or ABSOLUTE if that is not 0 */
+    /* A jump or call that is not to a fixed place: a bit for the register that says where, or ARCH_WORDS for memory;
+     * FETCHES: a register that is loaded from a variable, for such a jump or call maybe. */
+    uint64_t goes_by, fetches;
+    bool by_variable; /* it goes where the word at TARGET bytes from its first says */
+    bool direct;      /* a jump or call to a fixed place: */
+    int64_t target;   /* bytes from the instruction's first */
+    bool refers;      /* it computes the address of a fixed place: TARGET, or ABSOLUTE if that is not 0 */
     uint64_t absolute;
 };
 

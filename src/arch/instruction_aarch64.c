@@ -267,6 +267,9 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     result->returns = (word & 0xfffffc1f) == 0xd65f0000 || (word & 0xfffffbff) == 0xd65f0bff; /* ret, retaa and retab */
     result->calls = (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;   /* bl, blr */
     result->jumps_by = (word & 0xfffffc1f) == 0xd61f0000 ? bit(field(word, 5, 5)) : 0;
+    result->goes_by =
+        is_simulated(word) && (word & 0xff9ffc1f) == 0xd61f0000 ? bit(field(word, 5, 5)) : 0; /* br, blr */
+    result->fetches = (word & 0xffc00000) == 0xf9400000 ? bit(field(word, 0, 5)) : 0;         /* ldr of a word */
     result->indexed = (word & 0x3b200c00) == 0x38200800;      /* ldr with a register for the offset */
     if (result->indexed || (word & 0x0e000000) == 0x0a000000) /* what computes with registers */
         result->computes = bit(field(word, 0, 5));

@@ -280,6 +280,22 @@ static void note_reference(const ZydisDecodedInstruction *instruction, const Zyd
     }
 }
 
+/* Notes what a jump or call that is not to a fixed place goes by, and what a load fetches from one. */
+static void note_way(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
+                     struct arch_instruction *result)
+{
+    const ZydisDecodedOperand *to = operands, *from = &operands[1];
+    if (instruction->mnemonic == ZYDIS_MNEMONIC_MOV && from->type == ZYDIS_OPERAND_TYPE_MEMORY &&
+        from->mem.base == ZYDIS_REGISTER_RIP && to->type == ZYDIS_OPERAND_TYPE_REGISTER)
+        result->fetches = bit_of(to->reg.value);
+    if (instruction->mnemonic != ZYDIS_MNEMONIC_CALL && instruction->mnemonic != ZYDIS_MNEMONIC_JMP)
+        return;
+    result->goes_by = to->type == ZYDIS_OPERAND_TYPE_REGISTER ? bit_of(to->reg.value) : UINT64_C(1) << ARCH_WORDS;
+    result->by_variable = to->type == ZYDIS_OPERAND_TYPE_MEMORY && to->mem.base == ZYDIS_REGISTER_RIP;
+    if (result->by_variable)
+        result->target = (int64_t)instruction->length + to->mem.disp.value;
+}
+
 /* Finds what of an instruction's operands may have to do with a jump by a table: an index, the address of a place. A
  * jump through a fixed word, as `jmp *slot(%rip)`, leads to another function. */
 static void find_references(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
@@ -333,6 +349,8 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
         result->target = (int64_t)instruction.length + instruction.raw.imm[0].value.s;
     else
         find_references(&instruction, operands, result);
+    if (!result->direct)
+        note_way(&instruction, operands, result);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "lua/core.h"
 #include "lua/target.h"
 #include "probe/probe.h"
+#include "probe/spec/calls_within.h"
 
 /* module.defining({ function, … }) → { path, … } of the target's modules that define one themselves; raises the
  * reason */
@@ -46,12 +47,52 @@ static int module_offsets(lua_State *L)
     return 1;
 }
 
+/*
+ * module.calls_within(path, { offset, … }, { name, … }) → { what, … }, { address, … }: what those functions of the
+ * module PATH of the target that begin there in its file call of each other, and of NAMES in other files: "none",
+ * "pointers" (none, but what variables point to), "others" or "unclear"; and where some of "none" and "pointers" do so
+ * far away (src/probe/spec/calls_within.h). Raises the reason.
+ */
+static int module_calls_within(lua_State *L)
+{
+    static const char *const kinds[] = {
+        [CALLS_NONE] = "none", [CALLS_POINTERS] = "pointers", [CALLS_OTHERS] = "others", [CALLS_UNCLEAR] = "unclear"};
+    struct error err = {0};
+    struct calls_found found;
+    const char *path = luaL_checkstring(L, 1);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    struct calls_wanted wanted = {.count = lua_objlen(L, 2)};
+    uint64_t *offsets = lua_newuserdata(L, (wanted.count + 1) * sizeof *offsets);
+    found.calls = lua_newuserdata(L, (wanted.count + 1) * sizeof *found.calls);
+    for (size_t i = 0; i < wanted.count; i++) {
+        lua_rawgeti(L, 2, (int)i + 1);
+        offsets[i] = (uint64_t)luaL_checknumber(L, -1);
+        lua_pop(L, 1);
+    }
+    wanted.offsets = offsets;
+    wanted.names = core_strings(L, 3, &wanted.name_count);
+    if (calls_within(path, &wanted, lua_target(L), &found, &err))
+        return core_raise(L, &err);
+    lua_createtable(L, (int)wanted.count, 0);
+    for (size_t i = 0; i < wanted.count; i++) {
+        lua_pushstring(L, kinds[found.calls[i]]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    lua_createtable(L, (int)found.far_count, 0);
+    for (size_t i = 0; i < found.far_count; i++) {
+        lua_pushnumber(L, (lua_Number)found.far[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    return 2;
+}
+
 int module_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"defining", module_defining},
         {"file_defines", module_file_defines},
         {"offsets", module_offsets},
+        {"calls_within", module_calls_within},
         {NULL, NULL},
     };
     return core_functions(L, functions);

@@ -141,7 +141,7 @@ local GLIBC = { "gnu_get_libc_version", "_int_malloc" }
 
 local FAMILIES = { "c", "cxx", "own" }
 
-local others, all = {}, {}
+local others, all, called = {}, {}, {} -- CALLED: those of rows
 for _, name in ipairs(GLIBC) do all[#all + 1] = name end
 for name in OTHERS:gmatch "%S+" do others[#others + 1], all[#all + 1] = name, name end
 for _, row in ipairs(ROWS) do
@@ -150,7 +150,9 @@ for _, row in ipairs(ROWS) do
   end
   for _, family in ipairs(FAMILIES) do
     local names = {}
-    for name in (row[family] or ""):gmatch "%S+" do names[#names + 1], all[#all + 1] = name, name end
+    for name in (row[family] or ""):gmatch "%S+" do 
+      names[#names + 1], all[#all + 1], called[#called + 1] = name, name, name
+    end
     row[family] = names
   end
 end
@@ -184,6 +186,24 @@ function functions.in_module(module)
     if offsets[name] then unknown[#unknown + 1] = name end
   end
   return found, unknown, offsets
+end
+
+-- calls(module, found, offsets, several): of the functions that in_module has found, those that call others of the
+-- table, { name = true, … }: these are nested, and have to tell when they begin and end. Where SEVERAL modules bring an
+-- allocator along, also those that may call another module's by a pointer. And the addresses of the instructions by
+-- which the rest do so far away, where they report errors or begin. Raises why the module cannot be read.
+function functions.calls(module, found, offsets, several)
+  local names, where, nested = {}, {}, {}
+  for _, row in ipairs(found) do
+    for _, family in ipairs(FAMILIES) do
+      for _, name in ipairs(row[family]) do names[#names + 1], where[#where + 1] = name, offsets[name] end
+    end
+  end
+  local kinds, far = core.module.calls_within(module, where, called)
+  for i, name in ipairs(names) do
+    nested[name] = kinds[i] == "others" or kinds[i] == "unclear" or (kinds[i] == "pointers" and several) or nil
+  end
+  return nested, far
 end
 
 return functions

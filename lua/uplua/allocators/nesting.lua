@@ -1,8 +1,12 @@
 -- Calls of allocator functions that call each other: which of a thread's calls is the outermost one. For handlers.
-local capture = require "uplua.compile.capture"
-local up      = require "uplua"
+local aggregate = require "uplua.objects.aggregate"
+local capture   = require "uplua.compile.capture"
+local run       = require "uplua.base.run"
+local up        = require "uplua"
 
 local nesting = {}
+
+local own = run.part(function() return {} end) -- far: counts calls that have not been foreseen
 
 -- track() → { enter, leave, alone }, functions of the event. Declares what keeps count of the threads' calls.
 function nesting.track()
@@ -34,7 +38,8 @@ function nesting.track()
     return true
   end)
 
-  -- For functions that call none of the others, at entry or return: true if none of the others has called them.
+  -- For functions that call none of the others, as their code has it, at entry or return: true if none of the others
+  -- has called them.
   calls.alone = capture.inlined(function(e) return under_way:get() == 0 or not inside[e.tid] end)
 
   -- A thread that is killed in an allocator function leaves its number to others.
@@ -46,6 +51,22 @@ function nesting.track()
     end
   end)
   return calls
+end
+
+-- count_far(module, addresses): counts what functions that seem to call none of the others call all the same, by the
+-- instructions of MODULE at ADDRESSES: they count like the program's.
+function nesting.count_far(module, addresses)
+  local specs, far = {}, own().far or aggregate.keep_quiet(up.count())
+  own().far = far
+  for i, address in ipairs(addresses) do specs[i] = ("%s:%#x"):format(module, address) end
+  up.uprobe(specs, function() far:inc() end)
+end
+
+-- What the ledger has of it: { { text, count } }.
+function nesting.lost()
+  local far = own().far
+  local text = "call of an allocator's function by the allocator itself, counted like the program's"
+  return far and { { text, tonumber(far:get()) } } or {}
 end
 
 return nesting

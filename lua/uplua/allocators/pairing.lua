@@ -22,8 +22,8 @@ local without_blocks = {
 }
 
 -- The handlers of the functions of an allocator. STATE of a trace: counting (var), calls (uplua.allocators.nesting),
--- blocks (uplua.allocators.blocks, or nil) and handlers, the caller's. NAME: the allocator's. SIMPLE: none of its
--- functions but realloc calls another one. OWN: tells whether the allocator itself frees a block.
+-- blocks (uplua.allocators.blocks, or nil), sampled and handlers, the caller's. NAME: the allocator's. OWN: tells
+-- whether the allocator itself frees a block.
 local Pairing = {}
 Pairing.__index = Pairing
 
@@ -58,8 +58,8 @@ local function tellers(state, name)
   return { allocated = tell_allocated, freed = tell_freed, replaced = tell_replaced, moved = tell_moved }
 end
 
-function pairing.new(state, name, simple, own)
-  return setmetatable({ state = state, simple = simple, own = own, tell = tellers(state, name) }, Pairing)
+function pairing.new(state, name, own)
+  return setmetatable({ state = state, own = own, tell = tellers(state, name) }, Pairing)
 end
 
 -- BYTES gives the size that was asked for (uplua.allocators.functions), OUTERMOST is alone or leave.
@@ -133,16 +133,16 @@ function Pairing:reallocates_to(row)
   end
 end
 
--- The handlers at entry and return, either may be nil, of the functions of ROW.
-function Pairing:handlers(row)
-  local simple, calls, listens = self.simple, self.state.calls, self.state.listens_to_frees
-  local begins = not simple and self:enters() or nil
-  local outermost = simple and calls.alone or calls.leave
+-- The handlers at entry and return, either may be nil, of functions of ROW. NESTED: they call others.
+function Pairing:handlers(row, nested)
+  local calls, listens = self.state.calls, self.state.listens_to_frees
+  local begins = nested and self:enters() or nil
+  local outermost = nested and calls.leave or calls.alone
   if row.does == "allocates" then return begins, self:allocates(row.bytes, outermost) end
   if row.does == "allocates to" then return begins, self:allocates_to_pointer(row.bytes, outermost) end
   if row.does == "reallocates" then return self:reallocates_from(row.block), self:reallocates_to(row) end
   if not listens then return begins, begins and self:leaves() end
-  return self:releases(row.block, simple and calls.alone or calls.enter), not simple and self:leaves() or nil
+  return self:releases(row.block, nested and calls.enter or calls.alone), nested and self:leaves() or nil
 end
 
 return pairing

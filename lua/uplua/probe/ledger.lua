@@ -46,6 +46,7 @@ local LIBRARY = {
 -- Modules that tell of their own losses, lost() → { { text, count }, … }, if the script has used them.
 local TELLERS = {
   { "uplua.stack.stack", "lost" }, { "uplua.stack.frame", "unread" }, { "uplua.probe.providers.sampling", "lost" },
+  { "uplua.allocators.nesting", "lost" },
 }
 
 -- Calls ADD(text, count) for what the handlers and the library of LOADED have counted.
