@@ -5,6 +5,7 @@
 #include "lua/target.h"
 #include "probe/probe.h"
 #include "probe/spec/calls_within.h"
+#include "probe/spec/complete.h"
 
 /* module.defining({ function, … }) → { path, … } of the target's modules that define one themselves; raises the
  * reason */
@@ -86,6 +87,28 @@ static int module_calls_within(lua_State *L)
     return 2;
 }
 
+/* module.functions(binary, prefix) → the names of its functions that begin so, sorted; raises the reason */
+static int module_functions(lua_State *L)
+{
+    struct error err = {0};
+    char **names = NULL;
+    size_t count = 0;
+    if (complete_functions(luaL_checkstring(L, 1), luaL_checkstring(L, 2), lua_target(L), &names, &count, &err))
+        return core_raise(L, &err);
+    return core_push_strings(L, names, count);
+}
+
+/* module.names(prefix) → the names of the target's programs and libraries that begin so, sorted; raises the reason */
+static int module_names(lua_State *L)
+{
+    struct error err = {0};
+    char **names = NULL;
+    size_t count = 0;
+    if (complete_modules(luaL_checkstring(L, 1), lua_target(L), &names, &count, &err))
+        return core_raise(L, &err);
+    return core_push_strings(L, names, count);
+}
+
 int module_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
@@ -93,6 +116,8 @@ int module_open_lua(lua_State *L)
         {"file_defines", module_file_defines},
         {"offsets", module_offsets},
         {"calls_within", module_calls_within},
+        {"functions", module_functions},
+        {"names", module_names},
         {NULL, NULL},
     };
     return core_functions(L, functions);

@@ -92,11 +92,27 @@ static int edit_entry(int count, int key)
     return 0;
 }
 
+/* Where the word begins that is to be completed: a string's at its quote, a name's behind what cannot be in one. */
+static char *word_breaks(void)
+{
+    static char of_string[] = "\"'", of_names[] = " \t\n\"'+-*/%^#=<>(){}[];,~";
+    char quote = 0;
+    for (int i = 0; i < rl_point; i++) {
+        char c = rl_line_buffer[i];
+        if (quote && c == '\\')
+            i++;
+        else if (quote ? c == quote : c == '"' || c == '\'')
+            quote = quote ? 0 : c;
+    }
+    return quote ? of_string : of_names;
+}
+
 /* Offers the words that complete(text, start) of Lua gives. Errors in it offer nothing. */
 static char **complete(const char *text, int start, int end)
 {
     (void)end;
     rl_attempted_completion_over = 1;
+    rl_completion_append_character = '\0'; /* readline sets it anew each time */
     lua_State *L = editor.L;
     char **matches = NULL;
     lua_getfield(L, LUA_REGISTRYINDEX, "uplua.complete");
@@ -136,8 +152,8 @@ static int readline_open(lua_State *L)
     rl_readline_name = "uplua";
     rl_catch_signals = 0;
     rl_attempted_completion_function = complete;
-    rl_completer_word_break_characters = " \t\n\"'+-*/%^#=<>(){}[];,~";
-    rl_completion_append_character = '\0';
+    rl_completion_word_break_hook = word_breaks;
+    rl_basic_quote_characters = ""; /* what is completed in a string may go on: no quote is added */
 
     rl_bind_keyseq("\\C-x\\C-e", edit_entry);
 

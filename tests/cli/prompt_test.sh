@@ -462,6 +462,36 @@ session 'completion' <<'END'
 ^I
 > ("ab")
 < ba
+> n = count()
+< >
+- p = uprobe("libc:malloc_usab
+^I
+- ", function(e) n[e.com
+^I
+- ]:in
+^I
+> () end)
+< >
+> p
+< uprobe libc:malloc_usable_size: 1 site,
+> for i = 1, 2 do
+< >>
+- m = { sysc
+^I
+> _name(i) } end
+< >
+> m
+< { "
+- hist { un
+^I
+>  = "ns" }
+< (empty)
+- uprobe("
+^I
+^C
+< ^C
+> 41 + 1
+< 42
 < >
 ^D
 END
@@ -472,9 +502,8 @@ ok 'the history has the lines' grep -q '^for i = 1, 2 do$' "$history"
 session 'the history is read again' <<'END'
 < >
 ^P
-^P
 > 
-< function:
+< 42
 < >
 ^D
 END

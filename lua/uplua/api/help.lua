@@ -72,6 +72,17 @@ function help.members(class)
   return list, described
 end
 
+-- keys(kind): the keys of the options of the type KIND, "HashOptions", as a table's; none of other types.
+function help.keys(kind)
+  local _, types = entries.types()
+  local keys, definition = {}, kind:find "Options$" and types[kind] and types[kind][2] or ""
+  for _, part in ipairs(entries.split(definition:match "^{(.*)}$" or "")) do
+    local key = part:match "^([%w_]+)%??:"
+    if key then keys[key] = true end
+  end
+  return keys
+end
+
 -- signature(declared): "p:detach(): Probe".
 help.signature = entries.typed
 

@@ -83,7 +83,7 @@ local function of_name(name)
 end
 
 -- The class or name under which the manual has VALUE; nil where it does not.
-local function called(value)
+function help.called(value)
   for _, row in ipairs(help.OWN) do
     if row[1] ~= "_" and rawequal(value, rawget(_G, row[1])) then return row[1] end
   end
@@ -111,7 +111,7 @@ end
 function help.text(...)
   if select("#", ...) == 0 then return overview() end
   local value = ...
-  local name = type(value) == "string" and value:match "^%s*(.-)%s*$" or called(value)
+  local name = type(value) == "string" and value:match "^%s*(.-)%s*$" or help.called(value)
   if name == "" then return overview() end
   if not name then
     return ('the manual has nothing of this %s; help "name" tells of a name, help() lists all'):format(type(value))

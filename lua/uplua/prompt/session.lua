@@ -158,41 +158,10 @@ local function on_signal(number)
   if not own().ended then edit() end
 end
 
--- The words that can stand for WORD, in the way of readline: their common beginning first. Fields are looked up raw, so
--- that completion runs no code of the user's.
-local function complete(word)
-  local path, last_separator, start = word:match("^(.-)([.:]?)([%w_]*)$")
-  local where = _G
-  for name in path:gmatch("[^.:]+") do
-    local value = rawget(where, name)
-    if value == nil and where == _G and name == "up" then value = require "uplua" end
-    if type(value) ~= "table" then return nil end
-    where = value
-  end
-
-  local found, words = {}, {}
-  local function add(names)
-    for name in pairs(names) do
-      if type(name) == "string" and name:sub(1, #start) == start and name:find("^[%a_][%w_]*$") then
-        found[name] = true
-      end
-    end
-  end
-  add(where)
-  local up = require "uplua"
-  if where == _G or where == up then add(getmetatable(up).names) end
-  local index = (getmetatable(where) or {}).__index
-  if type(index) == "table" and where ~= _G then add(index) end
-  for name in pairs(found) do words[#words + 1] = path .. last_separator .. name end
-  table.sort(words)
-
-  local common = words[1]
-  if not common then return nil end
-  local last = words[#words]
-  while last:sub(1, #common) ~= common do common = common:sub(1, -2) end
-  if #words == 1 then return words end
-  table.insert(words, 1, common)
-  return words
+-- What Tab offers for WORD behind BEFORE, of the line and the lines before it.
+local function complete(word, before)
+  local pending = own().pending
+  return require "uplua.prompt.complete".for_readline(word, (pending and pending .. "\n" or "") .. before)
 end
 
 -- What the session has kept for whoever types is not to be taken for what a script holds.
