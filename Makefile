@@ -18,7 +18,7 @@
 # make test-fresh   README's two commands in new Debian roots: a bare one, and one with other allocators, C libraries and compilers
 # make test-load N=50 TESTS="tests/lua/x_test.lua …" LOAD=8   runs each of these N times, while LOAD programs more want the CPUs
 # make ARCH=aarch64   builds for another CPU, with Debian's packages for it, into build/aarch64; test-vm boots that, too
-# make install DESTDIR= PREFIX=/usr/local    make clean
+# make install DESTDIR= PREFIX=/usr/local    make uninstall, with the same    make manual: man pages and HTML    make clean
 
 VERSION := 1.0
 PREFIX  ?= /usr/local
@@ -227,7 +227,7 @@ check:
 	    suite '$(MAKE) --no-print-directory suite'
 
 .PHONY: suite
-suite: tests
+suite: tests manual
 	@BUILD=build tools/test.sh
 
 # As many jobs as there are CPUs, unless make was told otherwise.
@@ -376,14 +376,7 @@ $(LUACATS): $(wildcard lua/uplua/api/*.lua) tools/api/luacats.lua | $(CHECKED)
 .PHONY: lint-objects
 lint-objects: $(OBJECTS) $(C_TESTS)
 
-install: uplua $(LUACATS)
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/uplua/scripts $(DESTDIR)$(PREFIX)/share/doc/uplua \
-	    $(DESTDIR)$(PREFIX)/share/uplua/luacats/uplua
-	install -m 755 uplua $(DESTDIR)$(PREFIX)/bin/uplua
-	install -m 644 $(wildcard scripts/*.lua) $(DESTDIR)$(PREFIX)/share/uplua/scripts
-	install -m 644 $(LUACATS) $(DESTDIR)$(PREFIX)/share/uplua/luacats
-	install -m 644 $(dir $(LUACATS))uplua/*.lua $(DESTDIR)$(PREFIX)/share/uplua/luacats/uplua
-	install -m 644 $(wildcard LICENSE README.md doc/*.md) $(DESTDIR)$(PREFIX)/share/doc/uplua
+include tools/manual.mk
 
 clean:
 	rm -rf build uplua

@@ -29,6 +29,7 @@ libreadline-dev     h   readline/readline.h
 libiberty-dev       h   libiberty/demangle.h
 lua-cjson           lua cjson
 zlib1g-dev          h   zlib.h
+lowdown             cmd lowdown
 liblzma-dev         h   lzma.h
 g++                 cmd g++
 musl-tools          cmd musl-gcc

@@ -1,0 +1,33 @@
+# The manual as man pages and as HTML, and what is installed.
+
+PAGES := README.md $(wildcard doc/*.md doc/scripts/*.md)
+MAN   := build/manual/uplua.1 build/manual/uplua-api.3lua build/manual/uplua-handlers.7 build/manual/uplua-prompt.7 \
+    $(patsubst scripts/%.lua,build/manual/uplua-%.1,$(wildcard scripts/*.lua))
+HTML  := $(PAGES:%.md=build/manual/%.html)
+# $(call man,PAGE): roff of it
+man    = $(call say,MAN,$@) mkdir -p $(@D) && $(LUAJIT) tools/man.lua $1 > $@.md && \
+    lowdown -s -Tman --out-no-smarty -M title=$(basename $(@F)) -M section=$(patsubst .%,%,$(suffix $@)) -M source='uplua $(VERSION)' $@.md -o $@ && rm $@.md
+
+.PHONY: manual uninstall
+manual: $(MAN) $(HTML) $(LUACATS)
+
+$(MAN) $(HTML): tools/man.lua tools/html.lua tools/manual.mk | $(CHECKED)
+
+build/manual/uplua.1: doc/uplua.md
+	$(call man,$<)
+build/manual/uplua-api.3lua: doc/api.md
+	$(call man,$<)
+build/manual/uplua-handlers.7: doc/handlers.md
+	$(call man,$<)
+build/manual/uplua-prompt.7: doc/prompt.md
+	$(call man,$<)
+build/manual/uplua-%.1: scripts/%.lua $(wildcard doc/scripts/*.md) doc/mallocleak.md
+	$(call man,$<)
+build/manual/%.html: %.md
+	$(call say,HTML,$@) mkdir -p $(@D) && $(LUAJIT) tools/html.lua $< > $@
+
+install: uplua manual
+	@tools/install.sh install '$(DESTDIR)' '$(PREFIX)'
+
+uninstall:
+	@tools/install.sh uninstall '$(DESTDIR)' '$(PREFIX)'
