@@ -376,7 +376,7 @@ $(LUACATS): $(wildcard lua/uplua/api/*.lua) tools/api/luacats.lua | $(CHECKED)
 .PHONY: lint-objects
 lint-objects: $(OBJECTS) $(C_TESTS)
 
-include tools/manual.mk
+include tools/install.mk
 
 clean:
 	rm -rf build uplua

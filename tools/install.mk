@@ -11,7 +11,7 @@ man    = $(call say,MAN,$@) mkdir -p $(@D) && $(LUAJIT) tools/man.lua $1 > $@.md
 .PHONY: manual uninstall
 manual: $(MAN) $(HTML) $(LUACATS)
 
-$(MAN) $(HTML): tools/man.lua tools/html.lua tools/manual.mk | $(CHECKED)
+$(MAN) $(HTML): tools/man.lua tools/html.lua tools/install.mk | $(CHECKED)
 
 build/manual/uplua.1: doc/uplua.md
 	$(call man,$<)
@@ -31,3 +31,18 @@ install: uplua manual
 
 uninstall:
 	@tools/install.sh uninstall '$(DESTDIR)' '$(PREFIX)'
+
+# A Debian package of what is committed, built in a folder of its own: build/deb/uplua_VERSION_ARCH.deb. It needs debhelper.
+.PHONY: deb
+deb:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install deb
+	@rm -rf build/deb && mkdir -p build/deb/uplua-$(VERSION)
+	@git archive HEAD | tar -x -C build/deb/uplua-$(VERSION)
+	$(call say,DEB,build/deb) cd build/deb/uplua-$(VERSION) && dpkg-buildpackage -b -us -uc -j$(shell nproc) >../log 2>&1 || { tail -n 20 ../log; exit 1; }
+
+# Installs debootstrap and lintian: no part of `make test`.
+.PHONY: test-packages
+test-packages: deb
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install fresh
+	@lintian --fail-on error,warning --allow-root build/deb/uplua_$(VERSION)_*.changes
+	@tests/fresh/run packaged
