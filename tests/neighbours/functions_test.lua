@@ -75,7 +75,12 @@ out = neighbour.run("funclatency.lua -H -p " .. LIBC .. ":select",
            SLEEPS), MAKE_SLEEPS)
 tap.is(rows_of(out, "perl", "(%S+) +([%d,]+)").select or out:match "\nselect +perl +%d+ +(%d+)", "69",
   "funclatency.lua sees each call")
-ours, theirs = buckets_of(out:match "in perl, ns\n(.*)" or out), buckets_of(neighbour.read "said")
+ours, theirs = {}, buckets_of(neighbour.read "said")
+local NS = { us = 1e3, ms = 1e6, s = 1e9 }
+for from, unit, calls in out:gmatch "\n *%[([%d.]+) (%l+), [^\n]-%) +([%d,]+)" do -- "[2.1 ms, 4.2 ms)" is bpftrace's 2M
+  local bits = math.floor(math.log(from * NS[unit]) / math.log(2) + 0.5)
+  ours[("%dM"):format(2 ^ (bits - 20))] = tonumber((calls:gsub(",", "")))
+end
 local moved, of_ours, of_theirs = 0, 0, 0
 for _, unit in ipairs { "1M", "2M", "4M", "8M", "16M", "32M", "64M", "128M", "256M" } do
   of_ours, of_theirs = of_ours + (ours[unit] or 0), of_theirs + (theirs[unit] or 0)
