@@ -334,6 +334,8 @@ bench:
 	@$(MAKE) --no-print-directory bench-programs
 	@tests/bench/run
 	@tests/bench/names
+	@tests/bench/allocators
+	@tests/bench/redis
 	@tests/bench/emits
 	@tests/bench/sampling
 	@tests/bench/churn

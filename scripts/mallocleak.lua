@@ -30,7 +30,6 @@ another, only the outermost counts. What was allocated before uplua was there is
 --]=]
 local up         = require "uplua"
 local allocators = require "uplua.allocators"
-local bit        = require "bit"
 local file       = require "uplua.file"
 local text       = require "uplua.text"
 
@@ -72,21 +71,14 @@ local function of_size(min, max)
   return function(e, address, bytes) return bytes >= min and bytes <= max end
 end
 
--- One block in N by Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The address alone decides, so
--- that an allocation and its free agree, and no stack is favoured for its rhythm.
-local function one_in(n, others)
-  return function(e, address, bytes)
-    return bit.rshift(up.u64(address) * 0x9e3779b97f4a7c15ULL, 32) % n == 0 and others(e, address, bytes)
-  end
-end
-
 local follow -- nil: all
 if options.min_size or options.max_size then follow = of_size(options.min_size or 0, options.max_size or 2 ^ 52) end
-if options.sample > 1 then follow = one_in(options.sample, follow or function() return true end) end
 
 local function warn(message) io.stderr:write("mallocleak: ", message, "\n") end
 
-local trace = allocators.trace({ blocks = options.max, stack = true, follow = follow, warn = warn }, {
+local trace = allocators.trace({
+  blocks = options.max, stack = true, sample = options.sample, follow = follow, warn = warn,
+}, {
   allocated = function() allocations:inc() end,
   freed = function() frees:inc() end,
 })
@@ -110,7 +102,7 @@ end
 
 local function print_header(now)
   up.printf("mallocleak: %s, %s, %s, %s\n", target, text.time(now - trace:began_at()),
-    plural(allocations:get(), "allocation"), plural(frees:get(), "free"))
+    plural(allocations:get() * options.sample, "allocation"), plural(frees:get() * options.sample, "free"))
 end
 
 local INDENT = (" "):rep(9)
@@ -175,7 +167,7 @@ local function print_report(now)
   reports = reports + 1
   print_header(now)
   if options.sample > 1 then
-    up.printf("   one block in %s was followed: bytes and blocks are estimates\n", thousands(options.sample))
+    up.printf("   one block in %s was followed: all numbers are estimates\n", thousands(options.sample))
   end
   up.printf("\n")
   if options.combined_only and shown > 0 then up.printf("%15s %11s  %s\n", "bytes", "blocks", "stack") end

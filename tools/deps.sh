@@ -48,7 +48,8 @@ libjemalloc2        f   /usr/share/doc/libjemalloc2
 libtcmalloc-minimal4 f  /usr/share/doc/libtcmalloc-minimal4
 libmimalloc2.0      f   /usr/share/doc/libmimalloc2.0
 END
-    [ "$for_what" != bench ] || printf '%s cmd %s\n' bpftrace bpftrace strace strace linux-perf perf
+    [ "$for_what" != bench ] || printf '%s cmd %s\n' bpftrace bpftrace strace strace linux-perf perf redis-server redis-server \
+        redis-tools redis-benchmark
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \
         sqlite3 sqlite3 postgresql psql git git openssl openssl procps pgrep
     [ "$for_what" != arguments ] || printf '%s cmd %s\n' gdb gdb clang clang++ python3 /usr/bin/python3 dpkg-dev dpkg-source tcl tclsh make make util-linux setarch

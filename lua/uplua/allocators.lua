@@ -13,6 +13,7 @@
 -- given a block and succeeds; without a handler for that it is freed and allocated. With the option blocks, block is
 -- { bytes, at, stack } of what is free now, nil if its allocation was not seen; without the option it is nil.
 local args         = require "uplua.args"
+local bit          = require "bit"
 local blocks       = require "uplua.allocators.blocks"
 local capture      = require "uplua.compile.capture"
 local core         = require "uplua.core"
@@ -34,7 +35,17 @@ end)
 
 local OPTIONS = {
   blocks = option_table.positive, stack = option_table.boolean, follow = check_function, warn = check_function,
+  sample = option_table.positive,
 }
+-- True for the addresses of one block in N, by Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The
+-- address alone decides, so that an allocation and its free agree, and no stack is favoured for its rhythm.
+local function one_in(n)
+  if n == 1 then return nil end
+  return capture.inlined(function(address)
+    return bit.rshift(up.u64(address) * 0x9e3779b97f4a7c15ULL, 32) % n == 0
+  end)
+end
+
 local HANDLERS = { allocated = check_function, freed = check_function, resized = check_function }
 
 local never = capture.inlined(function() return false end)
@@ -119,6 +130,7 @@ end
 --   blocks  follows this many blocks at a time, so that freed and resized get them and the trace can list them
 --   stack   of a block, where it was allocated
 --   follow  follow(e, address, bytes), for handlers: true for a block to be followed; without it, all are
+--   sample  N: knows of one block in N only, chosen by its address, at a lower price: as if there were no others
 --   warn    warn(text): gets what a user has to know of an allocator; otherwise uplua prints it
 -- Ends the script with a message if there is no target. Raises that nothing in it is an allocator.
 function allocators.trace(options, handlers)
@@ -136,7 +148,7 @@ function allocators.trace(options, handlers)
   local state = {
     handlers = handlers, warn = options.warn or loop.warn, calls = nesting.track(),
     blocks = options.blocks and blocks.track(options), follow = options.follow,
-    with_stack = options.stack,
+    with_stack = options.stack, sample = options.sample or 1, sampled = one_in(options.sample or 1),
     listens_to_frees = options.blocks or handlers.freed or handlers.resized,
     counting = up.var(core.target.command() and 1 or 0), began = up.now(), came_later = false,
   }

@@ -103,6 +103,31 @@ freed libc.so.6 realloc 12]], what .. ": the same calls")
   is(bytes.allocated .. " " .. bytes.freed, ALLOCATED .. " 113", what .. ": frees have addresses")
 end
 
+do
+  local what = "a sample"
+  local run = target.script([[
+    local bit, up, allocators = require "bit", require "uplua", require "uplua.allocators"
+    local blocks, n = up.hash { max = 1000 }, up.count()
+    local function add(e, what, address)
+      n[what]:inc()
+      blocks[address] = true
+    end
+    local t = allocators.trace({ blocks = 1000, sample = 3 }, {
+      allocated = function(e, address) add(e, "allocated", address) end,
+      freed = function(e, address, block) add(e, block and "freed" or "unknown", address) end,
+    })
+    up.at_exit(function()
+      local others, held = 0, 0
+      for address in blocks:pairs() do
+        if bit.rshift(up.u64(address) * 0x9e3779b97f4a7c15ULL, 32) % 3 ~= 0 then others = others + 1 end
+      end
+      t:each(function() held = held + 1 end)
+      local allocated, freed = tonumber(n.allocated or 0), tonumber(n.freed or 0)
+      print("others", others, n.unknown, held == allocated - freed, allocated < 148)
+    end)]], "-- " .. NESTED)
+  like(run.out, "\nothers\t0\t0\ttrue\ttrue\n", what .. " has no other blocks, and each of them to its free")
+end
+
 -- What follows asks nothing else of the kernel.
 if not tap.fewer(true, false) then
   target.done()

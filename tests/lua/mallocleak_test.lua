@@ -224,11 +224,11 @@ do
   local what = "--sample 4"
   local run = target.attached("env ALLOCS_WAIT=1 build/targets/allocs 101 2 20011", "mallocleak.lua --sample 4")
   local report = single(run, what)
-  is(report.allocations, 20112, what .. ": counts of calls are exact")
-  is(report.frees, 101, what .. ": frees too")
+  ok(math.abs(report.allocations - 20112) < 2011, what .. ": allocations are estimated within a tenth")
+  is(report.allocations % 4 + report.frees % 4, 0, what .. ": frees are scaled, too")
   ok(report.blocks and math.abs(report.blocks - 20011) < 2001, what .. ": blocks are estimated within a tenth")
   is(report.bytes, report.blocks and report.blocks * 32, what .. ": bytes too")
-  like(run.out, "one block in 4 was followed: bytes and blocks are estimates", what .. ": and said to be estimates")
+  like(run.out, "one block in 4 was followed: all numbers are estimates", what .. ": and said to be estimates")
 end
 
 do

@@ -8,6 +8,7 @@ local pairing = {}
 local nothing = capture.inlined(function() end)
 local no_block = capture.inlined(function() return nil end)
 local never = capture.inlined(function() return false end)
+local always = capture.inlined(function() return true end)
 local returned = capture.inlined(function(e) return e.ret end)
 
 -- What stands for uplua.allocators.blocks where none is followed.
@@ -26,6 +27,18 @@ local without_blocks = {
 -- whether the allocator itself frees a block.
 local Pairing = {}
 Pairing.__index = Pairing
+
+-- What a realloc from and to blocks is of which one, both or none is in the sample: as if the others were not there.
+local function sampled_moves(sampled, allocated, replaced, moved)
+  return capture.inlined(function(e, old, block, address, bytes)
+    if old == 0 or sampled(old) then
+      if sampled(address) then moved(e, old, block, address, bytes)
+      elseif old ~= 0 then replaced(e, old, block) end
+    elseif sampled(address) then
+      allocated(e, address, bytes)
+    end
+  end)
+end
 
 -- The caller's functions, with the allocator's name and what is known of blocks.
 local function tellers(state, name)
@@ -55,6 +68,7 @@ local function tellers(state, name)
     end
   end
   for _, tell in ipairs { tell_allocated, tell_freed, tell_replaced, tell_moved } do capture.inlined(tell) end
+  if state.sampled then tell_moved = sampled_moves(state.sampled, tell_allocated, tell_replaced, tell_moved) end
   return { allocated = tell_allocated, freed = tell_freed, replaced = tell_replaced, moved = tell_moved }
 end
 
@@ -62,31 +76,52 @@ function pairing.new(state, name, own)
   return setmetatable({ state = state, own = own, tell = tellers(state, name) }, Pairing)
 end
 
--- BYTES gives the size that was asked for (uplua.allocators.functions), OUTERMOST is alone or leave.
-function Pairing:allocates(bytes, outermost)
-  local counting, allocated = self.state.counting, self.tell.allocated
+-- BYTES gives the size that was asked for (uplua.allocators.functions), OUTERMOST is alone or leave; what is in no
+-- sample is first asked of those that are ALONE.
+function Pairing:allocates(bytes, outermost, alone)
+  local counting, allocated, sampled = self.state.counting, self.tell.allocated, self.state.sampled
+  if alone and sampled then
+    return function(e)
+      if sampled(e.ret) and counting:get() ~= 0 and outermost(e) and e.ret ~= 0 then allocated(e, e.ret, bytes(e)) end
+    end
+  end
+  sampled = sampled or always
   return function(e)
-    if counting:get() ~= 0 and outermost(e) and e.ret ~= 0 then allocated(e, e.ret, bytes(e)) end
+    if counting:get() ~= 0 and outermost(e) and e.ret ~= 0 and sampled(e.ret) then allocated(e, e.ret, bytes(e)) end
   end
 end
 
 -- posix_memalign(void **block, size_t alignment, size_t bytes) returns an errno.
 function Pairing:allocates_to_pointer(bytes, outermost)
-  local counting, allocated = self.state.counting, self.tell.allocated
+  local counting, allocated, sampled = self.state.counting, self.tell.allocated, self.state.sampled
+  if not sampled then
+    return function(e)
+      if counting:get() ~= 0 and outermost(e) and up.i32(e.ret) == 0 then
+        allocated(e, up.i64(up.read_u64(e.arg0)), bytes(e))
+      end
+    end
+  end
   return function(e)
     if counting:get() ~= 0 and outermost(e) and up.i32(e.ret) == 0 then
-      allocated(e, up.i64(up.read_u64(e.arg0)), bytes(e))
+      local address = up.i64(up.read_u64(e.arg0))
+      if sampled(address) then allocated(e, address, bytes(e)) end
     end
   end
 end
 
 -- OUTERMOST is alone or enter. When a thread ends, glibc frees once more what the thread's cache of freed blocks holds:
 -- hence OWN.
-function Pairing:releases(block, outermost)
-  local counting, blocks = self.state.counting, self.state.blocks or without_blocks
+function Pairing:releases(block, outermost, alone)
+  local counting, blocks, sampled = self.state.counting, self.state.blocks or without_blocks, self.state.sampled
   local release = blocks.releases(self.tell.freed, self.own)
+  if alone and sampled then
+    return function(e)
+      if sampled(block(e)) and counting:get() ~= 0 and outermost(e) and block(e) ~= 0 then release(e, block(e)) end
+    end
+  end
+  sampled = sampled or always
   return function(e)
-    if counting:get() ~= 0 and outermost(e) and block(e) ~= 0 then release(e, block(e)) end
+    if counting:get() ~= 0 and outermost(e) and block(e) ~= 0 and sampled(block(e)) then release(e, block(e)) end
   end
 end
 
@@ -106,9 +141,9 @@ end
 
 function Pairing:reallocates_from(block)
   local counting, enter = self.state.counting, self.state.calls.enter
-  local put_aside = (self.state.blocks or without_blocks).put_aside
+  local put_aside, sampled = (self.state.blocks or without_blocks).put_aside, self.state.sampled or always
   return function(e)
-    if counting:get() ~= 0 and enter(e) then put_aside(e, block(e)) end
+    if counting:get() ~= 0 and enter(e) and sampled(block(e)) then put_aside(e, block(e)) end
   end
 end
 
@@ -118,6 +153,7 @@ function Pairing:reallocates_to(row)
   local block, bytes, to, lost = row.block, row.bytes, row.to or returned, row.lost or never
   local replaced, moved, blocks = tell.replaced, tell.moved, self.state.blocks or without_blocks
   local aside_of, put_back, forget_aside = blocks.aside, blocks.put_back, blocks.forget_aside
+  local sampled = self.state.sampled or always
   return function(e)
     if counting:get() ~= 0 and leave(e) then
       local aside = aside_of(e)
@@ -125,7 +161,7 @@ function Pairing:reallocates_to(row)
         moved(e, block(e), aside, to(e), bytes(e))
       elseif not lost(e) then
         put_back(e, block(e), aside)
-      elseif block(e) ~= 0 then
+      elseif block(e) ~= 0 and sampled(block(e)) then
         replaced(e, block(e), aside)
       end
       forget_aside(e)
@@ -138,11 +174,11 @@ function Pairing:handlers(row, nested)
   local calls, listens = self.state.calls, self.state.listens_to_frees
   local begins = nested and self:enters() or nil
   local outermost = nested and calls.leave or calls.alone
-  if row.does == "allocates" then return begins, self:allocates(row.bytes, outermost) end
+  if row.does == "allocates" then return begins, self:allocates(row.bytes, outermost, not nested) end
   if row.does == "allocates to" then return begins, self:allocates_to_pointer(row.bytes, outermost) end
   if row.does == "reallocates" then return self:reallocates_from(row.block), self:reallocates_to(row) end
   if not listens then return begins, begins and self:leaves() end
-  return self:releases(row.block, nested and calls.enter or calls.alone), nested and self:leaves() or nil
+  return self:releases(row.block, nested and calls.enter or calls.alone, not nested), nested and self:leaves() or nil
 end
 
 return pairing

@@ -11,7 +11,7 @@ return {
       "of a realloc that has succeeded" },
     { "AllocatorHandlers",
       "{ allocated?: AllocatedHandler, freed?: FreedHandler, resized?: ResizedHandler }", "of allocators.trace" },
-    { "AllocatorOptions", "{ blocks?: integer, stack?: boolean, warn?: fun(text: string), "
+    { "AllocatorOptions", "{ blocks?: integer, stack?: boolean, sample?: integer, warn?: fun(text: string), "
       .. "follow?: fun(e: Event, address: address, bytes: bytes): boolean }", "of allocators.trace" },
     { "AllocatorTrace", nil, "what allocators.trace follows" },
   },
@@ -62,6 +62,9 @@ before a realloc returns, another thread may have been given the old address. `b
     { [[`stack = true`]], [[keeps of each block the stack that has allocated it]], shown = true },
     { [[`follow = function(e, address, bytes) … end`]], shown = true,
       [[for handlers: true for a block that is to be followed; without it, all are]] },
+    { [[`sample = 100`]], shown = true,
+      [[knows of one block in so many only, chosen by its address, as if there were no others: what is not in the sample
+        costs little more than the hit of a probe]] },
     { [[`warn = function(text) … end`]], shown = true,
       [[gets what a user should know of an allocator; without it, uplua prints that]] },
   },
