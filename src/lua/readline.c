@@ -224,6 +224,36 @@ static int readline_editing(lua_State *L)
     return core_push_boolean(L, editor.editing);
 }
 
+/* pending() → whether something that the script printed has not been written yet */
+static int readline_pending(lua_State *L)
+{
+    return core_push_boolean(L, __fpending(stdout) > 0);
+}
+
+/* put(text): writes it to the terminal before what is pending */
+static int readline_put(lua_State *L)
+{
+    fputs(luaL_checkstring(L, 1), rl_outstream);
+    fflush(rl_outstream);
+    return 0;
+}
+
+/* raw(whether): no line is being edited; whether each key is to be had as it is pressed, and does not show */
+static int readline_raw(lua_State *L)
+{
+    if (lua_toboolean(L, 1))
+        rl_prep_terminal(1);
+    else
+        rl_deprep_terminal();
+    return 0;
+}
+
+/* key() → the code of a key that has been pressed, -1: there will be no more */
+static int readline_key(lua_State *L)
+{
+    return core_push_number(L, terminal_key(editor.keys, interrupt_fd()));
+}
+
 /* flush(): writes what the script printed above the line being edited */
 static int readline_flush(lua_State *L)
 {
@@ -271,9 +301,19 @@ static int readline_close(lua_State *L)
 int readline_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"open", readline_open},         {"start", readline_start},     {"feed", readline_feed},
-        {"flush", readline_flush},       {"abandon", readline_abandon}, {"close", readline_close},
-        {"remember", readline_remember}, {"editing", readline_editing}, {NULL, NULL},
+        {"open", readline_open},
+        {"start", readline_start},
+        {"feed", readline_feed},
+        {"flush", readline_flush},
+        {"abandon", readline_abandon},
+        {"close", readline_close},
+        {"remember", readline_remember},
+        {"editing", readline_editing},
+        {"pending", readline_pending},
+        {"put", readline_put},
+        {"raw", readline_raw},
+        {"key", readline_key},
+        {NULL, NULL},
     };
     return core_functions(L, functions);
 }

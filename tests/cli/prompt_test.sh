@@ -452,6 +452,111 @@ like "$out" "*by sh
 and 
 *" 'what was printed without an end of line is not overwritten'
 
+# A file that attaches 1, 2 or 3 probes, as the variable `wanted` says.
+cat >"$D/many.lua" <<'END'
+n = count()
+for i = 1, wanted do uprobe("libc:malloc", function(e) n[i]:inc() end) end
+every("1ms", function() ticks[wanted] = (ticks[wanted] or 0) + 1 end)
+at_exit(function() print("at the end: " .. wanted) end)
+if wanted == 4 then uprobe("libc:mallok", function(e) end) end
+return "loaded " .. wanted
+END
+session 'a file that is loaded again takes the place of what it had declared' <<END
+< >
+> wanted, ticks = 2, {}
+< >
+> dofile "$D/many.lua"
+< "loaded 2"
+> other = uprobe("libc:free", function(e) n2 = 1 end)
+< cannot
+> other = uprobe("libc:free", function(e) return end)
+< >
+> wanted = 3 reload "many.lua"
+< many.lua: 3 probes in the place of 2
+< >
+> old = ticks[2] #probes(), other
+< >
+> #probes(), other
+< 4	uprobe libc:free: 1 site,
+< attached
+> wanted = 4
+< >
+> reload("many.lua")
+< did you mean malloc
+> #probes(), probes[2].spec
+< 4	"libc:malloc"
+> wanted = 1
+< >
+> reload("many.lua")
+< many.lua: 1 probe in the place of 3
+< "loaded 1"
+> #probes(), other
+< 2	uprobe libc:free
+> reload "$D/nothing.lua"
+< cannot open
+> after("50ms", function() before = ticks[2] + ticks[3] after("50ms", function() print("stopped", ticks[2] + ticks[3] == before, ticks[1] > 0) end) end)
+< stopped	true	true
+> save "$D/saved.lua"
+< entries
+> save "$D/saved.lua"
+< is there already
+< >
+^D
+< at the end: 1
+END
+is "$(grep -c 'at the end' "$D/out")" 1 'also of what it does at the end'
+run "$uplua" "$D/saved.lua" -- true
+is "$status" 0 'what was saved is a script that runs'
+like "$out" '*at the end: 1*' '… and does what the session did'
+
+session 'a closer look at a probe' -- sh -c "while [ ! -e $D/go ]; do echo; sleep 0.05; done >/dev/null" <<END
+< is ready
+< >
+> n = count() p = uprobe("libc:write", function(e) n:inc() end)
+< >
+> explain(p)
+< uprobe libc:write
+< takes
+< exit
+< >
+> bt()
+< write+0x
+< >
+> #probes()
+< 1
+> bt(7)
+< there is no probe 7
+> live(n)
+< cannot be moved
+> io.open("$D/go", "w"):close()
+< the target has exited
+^D
+END
+rm -f "$D/go"
+"$pty" env TERM=xterm "$uplua" <<'END' >"$D/out"
+< >
+> x, shown = 0, 0
+< >
+> live(function() x = x + 1 shown = math.min(x, 5) return "li" .. "ne 1\nline" .. shown end, "10ms")
+< line 1
+< line5
+- q
+< > 
+> every("10ms", function() print("tick") end)
+< tick
+> live(function() return "view" end, "10ms")
+< tick
+< view
+< tick
+^C
+< > 
+> 41 + 1
+< 42
+< >
+^D
+END
+is "$?" 0 'a view that is painted anew until a key is pressed'
+
 session 'completion' <<'END'
 < >
 - at_e

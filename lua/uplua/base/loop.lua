@@ -18,6 +18,7 @@ local own = run.part(function()
     next_check = 0,
     ready = {},
     hooks = {},
+    taker = nil,          -- what is told of timers and functions that are added
   }
 end)
 
@@ -75,11 +76,33 @@ local function check_function(fn, level)
   if type(fn) ~= "function" then error("a function is expected, not " .. text.shown(fn), level) end
 end
 
+local function remove(list, value)
+  for i = #list, 1, -1 do
+    if list[i] == value then table.remove(list, i) end
+  end
+end
+
+-- Calls fn(...) and returns what it returns; for each timer that it sets, and each function that it adds for the start,
+-- the stop or the report, take(undo) is called with what takes that back.
+function loop.taking(take, fn, ...)
+  local mine = own()
+  local before = mine.taker
+  mine.taker = take
+  local function done(ok, ...)
+    mine.taker = before
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return done(pcall(fn, ...))
+end
+
 -- A function that adds FN to the LIST of the run, "starts" and its like. What is wrong is raised at its caller's line.
 local function adder(list)
   return function(fn)
     check_function(fn, 3)
-    table.insert(own()[list], fn)
+    local mine = own()
+    table.insert(mine[list], fn)
+    if mine.taker then mine.taker(function() remove(own()[list], fn) end) end
   end
 end
 
@@ -104,8 +127,9 @@ local function add_timer(duration, fn, repeats)
     delay = ns, period = repeats and ns / 1e9, fn = fn, at = own().running and core.now() + ns / 1e9,
   }
   setmetatable(timer, Timer)
-  local timers = own().timers
-  timers[#timers + 1] = timer
+  local mine = own()
+  mine.timers[#mine.timers + 1] = timer
+  if mine.taker then mine.taker(function() timer:cancel() end) end
   return timer
 end
 

@@ -229,6 +229,20 @@ function capture.changed()
   return warnings
 end
 
+-- Forgets what handlers of the chunk FILE (as places name it) have taken: they are about to be replaced.
+function capture.forget(file)
+  local function drop(by_key)
+    for key, entry in pairs(by_key) do
+      if not entry.read then
+        drop(entry)
+      elseif entry.place:sub(1, #file + 1) == file .. ":" then
+        by_key[key] = nil
+      end
+    end
+  end
+  drop(own().taken)
+end
+
 function capture.dump(handle) return string.dump(own().values[handle]) end
 
 local function source_of(file)

@@ -16,6 +16,7 @@ local own = run.part(function()
   return {
     list = {},        -- the run's, in the order of their declaration
     fresh = {},       -- those of them that are declared and not committed
+    removed = {},     -- those that have lost something, and are in the list no more
     enclosing = nil,  -- the one to which what is declared now belongs
     ended = false,    -- the run is over
   }
@@ -154,8 +155,9 @@ end
 
 -- For the ledger: { { text, count }, … }
 function handle.lost()
-  local list = {}
-  for _, self in ipairs(own().list) do
+  local list, all = {}, { unpack(own().list) }
+  for _, self in ipairs(own().removed) do all[#all + 1] = self end
+  for _, self in ipairs(all) do
     local name = ("%s %s: "):format(self.kind, self.spec)
     list[#list + 1] = { name .. "handler replaced: a hit on each CPU may have been seen by both handlers, or by none",
                         self.replaced }
@@ -205,8 +207,8 @@ local function check(self, what)
     error(("%s: this is no probe: write p:%s(), with a colon"):format(what, what), 3)
   end
   if own().ended or self.status == "ended" then
-    error(("%s: the run is over, and %s %s is detached; only its hits can be read")
-      :format(what, self.kind, self.spec), 3)
+    local why = own().ended and "the run is over" or "what has declared it has been replaced"
+    error(("%s: %s, and %s %s is detached; only its hits can be read"):format(what, why, self.kind, self.spec), 3)
   end
 end
 
@@ -323,6 +325,32 @@ function methods:attach()
     error(message, 0)
   end
   return self
+end
+
+-- remove(self): detaches it for good, and takes it off the run's list: what has declared it has been replaced. Its hits
+-- can still be read.
+function handle.remove(self)
+  local mine = own()
+  if self.status ~= "ended" and not mine.ended then
+    self:detach()
+    local items = self.items
+    self.items, self.again = {}, false
+    if #items > 0 then close(self, items) end
+    self.status = "ended"
+  end
+  remove(mine.list, self)
+  local has_lost = self.replaced + self.moved + self.abandoned > 0 or #self.leaving > 0
+  if has_lost then mine.removed[#mine.removed + 1] = self end
+end
+
+-- What --explain would print of SELF, which is attached or detached; raises why it cannot.
+function handle.explain(self)
+  if getmetatable(self) ~= Handle then error("explain: this is no probe", 2) end
+  local items = self.again or self.items
+  if #items == 0 then
+    error(("explain: nothing of %s %s is loaded: it is %s"):format(self.kind, self.spec, self.status), 0)
+  end
+  return require "uplua.probe.load".explained(records_for(self, items, self.handler))
 end
 
 -- The bytes by which the places of SELF lie behind the functions' entries, all together.

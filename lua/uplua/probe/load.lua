@@ -145,6 +145,19 @@ function load.compile_only(probes)
   if options.explain then io.write(require "uplua.compile.explain".report(compiled, probes, own)) end
 end
 
+-- The report of --explain on PROBES, which are attached and stay as they are.
+function load.explained(probes)
+  local before = options.explain
+  options.explain = true
+  local ok, result = pcall(function()
+    local compiler, description = prepare(probes)
+    return require "uplua.compile.explain".report(compiler:compile(description), probes, own)
+  end)
+  options.explain = before
+  if not ok then error(result, 0) end
+  return result
+end
+
 -- Warns of variables that the script has changed since a handler took them as constants.
 local function check_captured()
   for _, warning in ipairs(capture.changed()) do loop.warn(warning) end

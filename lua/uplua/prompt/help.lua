@@ -13,6 +13,14 @@ help.OWN = {
   { "probes", "probes, probes[2]:detach(), :attach(), :replace(handler)",
     "the probes by their numbers, with what a hit costs (the average of the last quarter of a second), its trap, and "
     .. "the share of one CPU" },
+  { "dofile", [[dofile "x.lua", reload "x.lua"]],
+    "runs the file; what it attached when it ran before, its timers and its at_exit functions are replaced" },
+  { "reload", [[reload "x.lua"]], "the same as dofile" },
+  { "explain", "explain(p), explain(2), explain()", "the compiled handler of a probe, of its number, of the last one" },
+  { "bt", "bt(p), bt(2), bt()", "prints the stack of a hit of that probe, once there is one within 10 s" },
+  { "live", [[live(n), live(function() return n:top(5) end, "200ms")]],
+    "shows the value each second, until a key is pressed" },
+  { "save", [[save "x.lua"]], "the session as a script that runs: what was entered without an error" },
   { "_", "_, _1", "the last value that was shown, and the one before" },
 }
 

@@ -20,12 +20,19 @@ local own = run.part(function()
   }
 end)
 
+-- A module that is loaded with its first use, or nil.
+local function used(name) return package.loaded["uplua.prompt." .. name] end
+
+-- Whether a view is shown in the place of the prompt, until a key is pressed.
+local function is_live() return used "look" and used "look".is_live() end
+
 -- What `print` is in a session: what it is given may be the target's, and must not drive the terminal.
 local function print_harmless(...)
   local parts = {}
   for i = 1, select("#", ...) do parts[i] = value.harmless(tostring((select(i, ...)))) end
   io.stdout:write(table.concat(parts, "\t"), "\n")
-  if not readline.editing() then io.stdout:flush() end -- what runs long is seen meanwhile; callbacks' by the loop
+  -- What runs long is seen meanwhile; what callbacks print is the loop's to write.
+  if not readline.editing() and not is_live() then io.stdout:flush() end
 end
 
 local function say(message) io.stdout:write("uplua: ", value.harmless(message), "\n") end
@@ -94,12 +101,16 @@ local function execute(chunk, ...)
     commit(declared())
     return values, n
   end, failure.trace, ...)
+  local files = used "files"
   if ok then
+    for _, told in ipairs(files and files.keep() or {}) do say(told) end
     ok, values = xpcall(show, failure.trace, values, n)
-  elseif declared() then
-    declared().discard()
+  else
+    if declared() then declared().discard() end
+    if files then files.discard() end
   end
   if not ok then failed(values) end
+  return ok
 end
 
 -- Runs LINE, with the lines before it; WHOLE: those are in it (they were edited).
@@ -119,18 +130,31 @@ local function enter(line, whole)
   if asked then
     print(require "uplua.prompt.help".text(asked))
   elseif chunk then
-    execute(chunk)
+    if execute(chunk) then require "uplua.prompt.save".keep(source) end
   else
     say(message)
   end
 end
 
 local function edit()
+  if is_live() then return readline.raw(true) end
   local pending = own().pending
   readline.start(pending and ">> " or "> ", pending)
 end
 
+-- Ends what is live, if something is.
+local function end_live()
+  if not is_live() then return end
+  used "look".stop()
+  readline.raw(false)
+end
+
 local function on_input()
+  if is_live() then
+    readline.key()
+    end_live()
+    return edit()
+  end
   local line, whole = readline.feed()
   if line == nil then return end
   if line then
@@ -153,6 +177,7 @@ local function on_signal(number)
     return loop.stop("signal")
   end
   core.loop.forget()
+  end_live()
   readline.abandon()
   own().pending = nil
   if not own().ended then edit() end
@@ -175,17 +200,34 @@ local function callback_failed(message)
   failed(own().ended and message or message .. "\n  (this function is not called again)")
 end
 
+-- The globals of a session. Their modules are loaded with their first use: a prompt is ready at once.
+local function open_commands()
+  local function command(module, name)
+    return function(...) return require("uplua.prompt." .. module)[name](...) end
+  end
+  print = print_harmless
+  probes = require "uplua.prompt.probes".table
+  help, explain, bt = command("help", "command"), command("look", "explain"), command("look", "bt")
+  live, save = command("look", "live"), command("save", "command")
+  dofile = command("files", "load")
+  reload = dofile
+end
+
+local function flush()
+  if is_live() then used "look".flush() else readline.flush() end
+end
+
 -- run(ns or nil, watch_target, [chunk]): until the end of input, exit() or the end of the time, after CHUNK, a script
 -- with its arguments in `arg`. watch_target(fn) calls fn when the target has exited.
 function prompt.run(duration, watch_target, chunk)
-  print = print_harmless
-  probes = require "uplua.prompt.probes".table
-  help = require "uplua.prompt.help".command
+  open_commands()
   readline.open(history_file(), complete)
   core.loop.at_once(true)
-  loop.hook { failed = callback_failed, warn = say, flush = readline.flush, interrupted = on_signal }
+  loop.hook { failed = callback_failed, warn = say, flush = flush, interrupted = on_signal }
   print(("uplua %s; help() tells what there is, Ctrl-D ends, with a report"):format(core.version))
-  if chunk then execute(function(...) chunk(...) end, unpack(arg)) end
+  if chunk then
+    execute(function(...) require "uplua.prompt.files".run(arg[0], chunk, ...) end, unpack(arg))
+  end
   if target.command() and target.waits() then
     say(target.command() .. " is ready; it starts with the first probe")
   end
@@ -195,6 +237,7 @@ function prompt.run(duration, watch_target, chunk)
   local ok, message = xpcall(loop.run, failure.trace, duration)
   own().ended = true
   core.loop.at_once(false)
+  end_live()
   readline.close()
   forget()
   if not ok then say(message) end

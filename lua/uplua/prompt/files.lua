@@ -1,0 +1,96 @@
+-- dofile and reload at the prompt: a file that is loaded again takes the place of what it had declared before, once its
+-- probes are attached: of probes, timers, and functions for the start and the end.
+local capture = require "uplua.compile.capture"
+local core    = require "uplua.core"
+local handle  = require "uplua.probe.handle"
+local loop    = require "uplua.base.loop"
+local object  = require "uplua.objects.object"
+local run     = require "uplua.base.run"
+local text    = require "uplua.base.text"
+
+local files = {}
+
+local own = run.part(function()
+  return {
+    -- real path → { path, probes, undo, first, last }: what the file has declared, functions that take back the rest,
+    -- and the numbers of the shared objects that it has made
+    loaded = {},
+    fresh = {}, -- the same of files that have run and whose probes are not attached yet
+  }
+end)
+
+-- Runs CHUNK, the file PATH, with arguments, and notes what it declares; returns what it returns.
+function files.run(path, chunk, ...)
+  local mine = own()
+  local before, undo = {}, {}
+  for _, probe in ipairs(handle.probes()) do before[probe] = true end
+  local entry = { path = core.system.real_path(path) or path, probes = {}, undo = undo, first = #object.all() + 1 }
+  local function note(...)
+    for _, probe in ipairs(handle.probes()) do
+      if not before[probe] then entry.probes[#entry.probes + 1] = probe end
+    end
+    entry.last = #object.all()
+    return ...
+  end
+  mine.fresh[#mine.fresh + 1] = entry
+  capture.forget(debug.getinfo(chunk, "S").short_src)
+  return note(loop.taking(function(take_back) undo[#undo + 1] = take_back end, chunk, ...))
+end
+
+-- The report passes over the shared objects that ENTRY has made, unless a variable still holds them.
+local function pass_over(entry)
+  local held = {}
+  for _, value in next, _G do held[value] = true end
+  for id = entry.first, entry.last do
+    local made = object.all()[id]
+    if not held[made] then rawset(made, "read", true) end
+  end
+end
+
+local function end_all(undo)
+  for _, take_back in ipairs(undo) do take_back() end
+end
+
+-- What has run is attached: it takes the place of what its files had declared before. A list of messages.
+function files.keep()
+  local mine, told = own(), {}
+  for _, entry in ipairs(mine.fresh) do
+    local old = mine.loaded[entry.path]
+    if old then
+      for _, probe in ipairs(old.probes) do handle.remove(probe) end
+      end_all(old.undo)
+      pass_over(old)
+      told[#told + 1] = ("%s: %s in the place of %d"):format(entry.path:match "[^/]+$",
+                                                           text.plural(#entry.probes, "probe"), #old.probes)
+    end
+    mine.loaded[entry.path] = entry
+  end
+  mine.fresh = {}
+  return told
+end
+
+-- … or it has failed: what was there before stays.
+function files.discard()
+  for _, entry in ipairs(own().fresh) do end_all(entry.undo) end
+  own().fresh = {}
+end
+
+-- The path that NAME means: itself, or that of the file of this name that was loaded before.
+local function find(name)
+  if core.system.is_file(name) then return name end
+  for path in pairs(own().loaded) do
+    if path:match "[^/]+$" == name and core.system.is_file(path) then return path end
+  end
+  return name
+end
+
+-- The global functions: dofile(path), reload(path).
+function files.load(name, ...)
+  if type(name) ~= "string" then error("the file's name is expected, as in reload \"x.lua\"", 2) end
+  local path = find(name)
+  local chunk, message = loadfile(path)
+  if not chunk then error(message, 0) end
+  return files.run(path, chunk, ...)
+end
+
+return files
