@@ -30,6 +30,7 @@ libiberty-dev       h   libiberty/demangle.h
 lua-cjson           lua cjson
 zlib1g-dev          h   zlib.h
 lowdown             cmd lowdown
+luarocks            cmd luarocks
 liblzma-dev         h   lzma.h
 g++                 cmd g++
 musl-tools          cmd musl-gcc

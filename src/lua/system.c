@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <lauxlib.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "sys/namespace.h"
 #include "sys/path.h"
 #include "sys/terminal.h"
+#include "sys/trust.h"
 
 enum { ENOTSUPP_KERNEL = 524 }; /* ENOTSUPP, the kernel's own */
 
@@ -39,6 +41,23 @@ static int system_real_path(lua_State *L)
 static int system_is_file(lua_State *L)
 {
     return core_push_boolean(L, path_is_file(luaL_checkstring(L, 1)));
+}
+
+/* trust_problem(path, [sudo]) → who else can replace the file, as sys/trust.h says; nil if nobody, or if this is not
+ * root */
+static int system_trust_problem(lua_State *L)
+{
+    return push_owned(L, trust_problem(luaL_checkstring(L, 1), lua_toboolean(L, 2)));
+}
+
+/* sudo_home() → the home of the user that sudo was called by, nil where root was not made so by sudo */
+static int system_sudo_home(lua_State *L)
+{
+    const char *caller = geteuid() == 0 ? secure_getenv("SUDO_UID") : NULL;
+    char *end = NULL;
+    unsigned long number = caller ? strtoul(caller, &end, 10) : 0;
+    const struct passwd *user = caller && end != caller && !*end && number ? getpwuid((uid_t)number) : NULL;
+    return core_push_string(L, user ? user->pw_dir : NULL);
 }
 
 /* names(folder) → the names of what is in the folder, sorted; nil where it cannot be read */
@@ -153,6 +172,8 @@ int system_open_lua(lua_State *L)
         {"is_terminal", system_is_terminal},
         {"environment", system_environment},
         {"create_private", system_create_private},
+        {"trust_problem", system_trust_problem},
+        {"sudo_home", system_sudo_home},
         {"names", system_names},
         {"pid", system_pid},
         {"close", system_close},

@@ -26,7 +26,9 @@ UPLUA_PATH="relative:$D/path" run "$installed" shipped.lua
 is "$out" path 'UPLUA_PATH comes first'
 UPLUA_PATH=. run "$installed" shipped.lua
 is "$out" home 'its relative entries are left out'
-is "$err" "uplua: UPLUA_PATH: '.' is left out: only absolute folders are searched" '… and named'
+is "$err" "uplua: UPLUA_PATH: '.' is left out: only absolute folders are searched
+uplua: shipped.lua is $HOME/.local/share/uplua/scripts/shipped.lua here, not uplua's own $D/inst/share/uplua/scripts/shipped.lua" \
+    "… and named; so is a script that stands before uplua's own"
 run "$installed" only_here
 like "$err" '*did you mean only_here.lua?' 'a missing .lua'
 

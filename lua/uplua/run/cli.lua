@@ -29,6 +29,7 @@ among the installed scripts before the current folder.
       --info            prints what this kernel offers, and how each kind of probe is set with it
       --scripts         lists the scripts that can be run by their names, with what each is for
       --self            traces uplua itself too
+      --trust           as root, also runs scripts and modules that other users can write
       --list KIND[:WHAT]    prints what can be probed: 'uprobe:libc:mal*', usdt:PID, usdt:FILE:PROVIDER:NAME,
                         'tracepoint:sched:*', 'syscall:open*', 'kprobe:vfs_*'; patterns are * ? []
   -v, --verbose         with --list, the arguments and their types too, and of functions where a probe stands
@@ -191,6 +192,7 @@ local known = {
   ["--explain"]  = { set = function(options) options.explain = true end },
   ["--info"]     = { set = function(options) options.info = true end },
   ["--scripts"]  = { set = function(options) options.scripts = true end },
+  ["--trust"]    = { set = function(options) options.trust = true end },
   ["--self"]     = { set = function(options) options.self = true end },
   ["--list"]     = { value = "KIND:WHAT", set = function(options, what) options.list = what end },
   ["--json"]     = { set = function(options) options.json = true end },

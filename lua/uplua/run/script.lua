@@ -1,41 +1,116 @@
 -- Where scripts and their modules are found, and how they are loaded: as text only, whatever the Lua function, since
 -- LuaJIT does not check bytecode and broken bytecode can do anything to the process that runs it.
-local system = require "uplua.core".system
-local run    = require "uplua.base.run"
-local text   = require "uplua.base.text"
+local options = require "uplua.options"
+local system  = require "uplua.core".system
+local run     = require "uplua.base.run"
+local text    = require "uplua.base.text"
 
 local script = {}
 
 local default_path = package.path
 
--- The folders in which scripts are looked up before the current one.
---   $UPLUA_PATH, folders separated by colons: not in a process with more rights than who started it (setuid, file
---   capabilities: glibc's secure_getenv). Root by sudo has what sudo lets through, which by default is not this.
---   ~/.local/share/uplua/scripts, under the same condition
---   what `make install` installed, beside the binary: bin/../share/uplua/scripts
---   the source tree's scripts, beside the binary
--- Entries that are not absolute would depend on the current folder, and are left out, which is said once.
 local own = run.part(function() return { told = {} } end)
 
-function script.folders()
-  local folders, told = {}, own().told
+-- TEXT on standard error, once in a run.
+local function tell(message)
+  local told = own().told
+  if told[message] then return end
+  told[message] = true
+  require "uplua.base.failure".report(message)
+end
+
+-- True if version A of a rock, "1.10-1", is later than B.
+local function is_later(a, b)
+  local numbers_a, numbers_b = a:gmatch "%d+", b:gmatch "%d+"
+  repeat
+    local one, other = tonumber(numbers_a()), tonumber(numbers_b())
+    if one ~= other then return (one or -1) > (other or -1) end
+  until not one
+  return a > b
+end
+
+local ROCKS = "/lib/luarocks/rocks-5.1"
+
+-- Adds to PLACES the scripts of the rocks in TREE, each of its latest version there.
+local function add_rocks(places, tree)
+  for _, name in ipairs(system.names(tree .. ROCKS) or {}) do
+    local latest
+    for _, version in ipairs(name:find "^%." and {} or system.names(("%s%s/%s"):format(tree, ROCKS, name)) or {}) do
+      local folder = ("%s%s/%s/%s/scripts"):format(tree, ROCKS, name, version)
+      if not version:find "^%." and system.names(folder) and (not latest or is_later(version, latest.version)) then
+        latest = { folder = folder, origin = ("rock %s %s"):format(name, version), version = version }
+      end
+    end
+    places[#places + 1] = latest
+  end
+end
+
+-- LuaRocks' trees for LuaJIT: the machine's, and that of who runs uplua. For root that is root's own; another user's
+-- (sudo -E) only with --trust.
+local function trees()
+  local list, home = { "/usr/local" }, system.environment "HOME"
+  local tree = home and home:find "^/" and home .. "/.luarocks"
+  if tree and (options.trust or not system.trust_problem(tree)) then table.insert(list, 1, tree) end
+  return list
+end
+
+-- Where scripts are looked up before the current folder, in this order: of each its `folder`, and its `origin` where
+-- that is not uplua itself.
+--   $UPLUA_PATH, folders separated by colons: not in a process with more rights than who started it (setuid, file
+--   capabilities: glibc's secure_getenv). Root by sudo has what sudo lets through, which by default is not this.
+--   ~/.local/share/uplua/scripts, under the same condition; for root by sudo also that of who called sudo
+--   what `make install` installed, beside the binary: bin/../share/uplua/scripts
+--   the source tree's scripts, beside the binary
+--   the scripts of LuaRocks' rocks
+-- Entries that are not absolute would depend on the current folder, and are left out, which is said once.
+local function places()
+  local list = {}
+  local function add(folder, origin) list[#list + 1] = { folder = folder, origin = origin } end
   for folder in (system.environment "UPLUA_PATH" or ""):gmatch("[^:]+") do
     if folder:find("^/") then
-      folders[#folders + 1] = folder
-    elseif not told[folder] then
-      told[folder] = true
-      require "uplua.base.failure".report(("UPLUA_PATH: '%s' is left out: only absolute folders are searched")
-        :format(text.escape(folder)))
+      add(folder, folder)
+    else
+      tell(("UPLUA_PATH: '%s' is left out: only absolute folders are searched"):format(text.escape(folder)))
     end
   end
-  local home = system.environment "HOME"
-  if home and home:find("^/") then folders[#folders + 1] = home .. "/.local/share/uplua/scripts" end
+  local home, caller = system.environment "HOME", system.sudo_home()
+  local function add_own(folder)
+    if folder and folder:find("^/") then add(folder .. "/.local/share/uplua/scripts", folder .. "/.local") end
+  end
+  add_own(home)
+  if caller ~= home then add_own(caller) end
   local here = (system.executable() or ""):match("^(.*)/[^/]*$")
   if here then
-    folders[#folders + 1] = here:gsub("/[^/]*$", "") .. "/share/uplua/scripts"
-    folders[#folders + 1] = here .. "/scripts"
+    add(here:gsub("/[^/]*$", "") .. "/share/uplua/scripts")
+    add(here .. "/scripts")
   end
+  for _, tree in ipairs(trees()) do add_rocks(list, tree) end
+  return list
+end
+
+-- The folders of places(), by which modules are found, too.
+function script.folders()
+  local folders = {}
+  for i, place in ipairs(places()) do folders[i] = place.folder end
   return folders
+end
+
+-- The path of the script NAME in the places, nil where none has it. One of a user's that stands before a script of
+-- uplua's with the same name is said.
+local function find_in_places(name)
+  local found, origin
+  for _, place in ipairs(places()) do
+    local path = place.folder .. "/" .. name
+    if system.is_file(path) then
+      if not found then
+        found, origin = path, place.origin
+      elseif origin and not place.origin then
+        tell(("%s is %s here, not uplua's own %s"):format(name, found, path))
+      end
+      if not origin then break end
+    end
+  end
+  return found
 end
 
 -- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current
@@ -47,16 +122,14 @@ function script.find(name)
     if system.is_file(name) then return here end
     return nil, ("no such script: %s%s"):format(name, system.real_path(name) and ": it is a folder" or "")
   end
-  local folders = script.folders()
-  for _, folder in ipairs(folders) do
-    local path = folder .. "/" .. name
-    if system.is_file(path) then return path end
-  end
+  local found = find_in_places(name)
+  if found then return found end
   if system.is_file(name) then return here end
   if not name:find("%.lua$") and script.find(name .. ".lua") then
     return nil, ("no such script: %s; did you mean %s.lua?"):format(name, name)
   end
-  return nil, ("no such script: %s; looked in %s and the current folder"):format(name, table.concat(folders, ", "))
+  return nil, ("no such script: %s; looked in %s and the current folder"):format(name,
+    table.concat(script.folders(), ", "))
 end
 
 -- What the script at PATH says of itself: its banner's line "name: question", without the name; "" where it has none.
@@ -69,15 +142,15 @@ function script.summary(path)
 end
 
 -- The report of --scripts: the scripts of all folders by name, those that are found first, with a line that says what
--- each is for.
+-- each is for, and where those are from that are not uplua's.
 function script.report()
   local seen, rows, width = {}, {}, 0
-  for _, folder in ipairs(script.folders()) do
-    for _, name in ipairs(system.names(folder) or {}) do
-      local path = folder .. "/" .. name
+  for _, place in ipairs(places()) do
+    for _, name in ipairs(system.names(place.folder) or {}) do
+      local path = place.folder .. "/" .. name
       if name:find "%.lua$" and not seen[name] and system.is_file(path) then
         seen[name] = true
-        rows[#rows + 1] = { name, script.summary(path) }
+        rows[#rows + 1] = { name, script.summary(path) .. (place.origin and (" (%s)"):format(place.origin) or "") }
         width = math.max(width, text.width(text.escape(name)))
       end
     end
@@ -89,9 +162,17 @@ function script.report()
   return table.concat(rows)
 end
 
+-- Why PATH is not to be run by root, nil if it may be: scripts and modules run with all of root's rights.
+local function refusal(path)
+  local problem = not options.trust and system.trust_problem(path, true)
+  return problem and ("%s is not run as root: %s; change that, or say --trust"):format(path, problem) or nil
+end
+
 -- Loads the script at PATH, or standard input for "-". nil and a message if that fails.
 function script.load(path)
   if path == "-" then return load(io.read "*a", "=stdin", "t") end
+  local refused = refusal(path)
+  if refused then return nil, refused end
   local chunk, message = loadfile(path, "t")
   if not chunk and message:find("wrong mode$") then
     message = path .. ": this is LuaJIT bytecode; uplua runs scripts from their source text only"
@@ -99,8 +180,8 @@ function script.load(path)
   return chunk, message
 end
 
--- Lets `require` find modules beside the script at PATH (nil: there is none), in the script folders, then where
--- LuaJIT looks by default; never in the current folder.
+-- Lets `require` find modules beside the script at PATH (nil: there is none), in the script folders, in the user's tree
+-- of LuaRocks, then where LuaJIT looks by default; never in the current folder.
 function script.set_module_path(path)
   local folders = script.folders()
   local real = path and system.real_path(path)
@@ -112,6 +193,12 @@ function script.set_module_path(path)
       entries[#entries + 1] = folder .. "/?.lua"
       entries[#entries + 1] = folder .. "/?/init.lua"
     end
+  end
+  local tree = trees()[1] -- /usr/local stands in LuaJIT's own path
+  if tree ~= "/usr/local" and not tree:find("[?;]") then
+    entries[#entries + 1] = tree .. "/share/lua/5.1/?.lua"
+    entries[#entries + 1] = tree .. "/share/lua/5.1/?/init.lua"
+    package.cpath = package.cpath .. ";" .. tree .. "/lib/lua/5.1/?.so"
   end
   for entry in default_path:gmatch("[^;]+") do
     if entry:find("^/") then entries[#entries + 1] = entry end
@@ -128,7 +215,11 @@ function script.restrict_loading(interruptible)
     if chunk and interruptible then jit.off(chunk, true) end
     return chunk, ...
   end
-  local function loadfile(path, ...) return loaded(lua_loadfile(path, "t", ...)) end
+  local function loadfile(path, ...)
+    local refused = path and refusal(path)
+    if refused then return nil, refused end
+    return loaded(lua_loadfile(path, "t", ...))
+  end
 
   function _G.load(chunk, name, _, ...) return loaded(lua_load(chunk, name, "t", ...)) end
   function _G.loadstring(chunk, name) return loaded(lua_load(chunk, name, "t")) end
@@ -145,6 +236,17 @@ function script.restrict_loading(interruptible)
     local chunk, message = loadfile(path)
     if not chunk then error(("error loading module '%s' from file '%s':\n\t%s"):format(name, path, message), 0) end
     return chunk
+  end
+
+  -- Those of C: of a module, and of one in another's file (a.b in a.so).
+  for i = 3, 4 do
+    local loader = package.loaders[i]
+    package.loaders[i] = function(name)
+      local path = package.searchpath(i == 3 and name or name:match "^[^.]*", package.cpath)
+      local refused = path and refusal(path)
+      if refused then error(("error loading module '%s': %s"):format(name, refused), 0) end
+      return loader(name)
+    end
   end
 
   local absolute = {}
