@@ -9,7 +9,7 @@
  * lose by it. (NULL with errno ENOMEM, too.) Links are followed.
  *
  * Trusted are root, whoever can replace this executable, which root runs already, and with SUDO the user that sudo was
- * called by ($SUDO_UID). A group is trusted where it is root's, or has its trusted owner's number, as groups of one user
- * have. In a folder with the sticky bit, /tmp, others cannot replace what is not theirs (inode(7)).
+ * called by ($SUDO_UID). A group is trusted where it is root's, or has its trusted owner's number, as groups of one
+ * user have. In a folder with the sticky bit, /tmp, others cannot replace what is not theirs (inode(7)).
  */
 char *trust_problem(const char *path, bool sudo);
