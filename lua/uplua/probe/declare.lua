@@ -9,7 +9,7 @@ local run          = require "uplua.base.run"
 
 local declare = {}
 
-local pending = run.part(function() return { probes = {}, guests = {}, used = false } end)
+local pending = run.part(function() return { probes = {}, guests = {}, used = false, unchecked = {} } end)
 
 -- True if the run is one with probes: one that has declared some, whatever they stand on, or waits to do so.
 function declare.used() return pending().used or handle.probes()[1] ~= nil end
@@ -84,6 +84,21 @@ function declare.guest(guest)
   local all = pending()
   all.guests[#all.guests + 1], all.used = guest, true
 end
+
+-- fn(), which declares the handlers of the handle OF. With --check, what this process may not read of the kernel is no
+-- mistake of the script's: it is noted for declare.unchecked.
+function declare.readable(of, fn)
+  if not options.check then return fn() end
+  local ok, message = pcall(fn)
+  if ok then return end
+  if type(message) ~= "string" or not message:find "this needs root" then error(message, 0) end
+  local at = debug.getinfo(of.handler, "S")
+  local named = message:find(of.kind, 1, true) == 1 and "" or of.kind .. " "
+  table.insert(pending().unchecked, ("%s:%d: %s%s"):format(at.short_src, at.linedefined, named, message))
+end
+
+-- What --check could not ask, a list of texts.
+function declare.unchecked() return pending().unchecked end
 
 -- Forgets what was declared.
 function declare.discard()

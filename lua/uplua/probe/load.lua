@@ -142,8 +142,15 @@ end
 function load.compile_only(probes)
   local compiler, description = prepare(probes)
   local compiled = compiler:compile(description, options.emit)
-  if options.explain then io.write(require "uplua.compile.explain".report(compiled, probes, own)) end
+  if options.check then
+    kept().checked = #probes
+  elseif options.explain then
+    io.write(require "uplua.compile.explain".report(compiled, probes, own))
+  end
 end
+
+-- How many handlers --check has compiled.
+function load.checked() return kept().checked or 0 end
 
 -- The report of --explain on PROBES, which are attached and stay as they are.
 function load.explained(probes)

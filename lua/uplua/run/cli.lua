@@ -25,6 +25,7 @@ among the installed scripts before the current folder.
                         stacks
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
+      --check           compiles the handlers and attaches nothing: whether a script is right, without rights
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --info            prints what this kernel offers, and how each kind of probe is set with it
       --scripts         lists the scripts that can be run by their names, with what each is for
@@ -189,6 +190,7 @@ local known = {
     options.duration = ns
   end },
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
+  ["--check"]    = { set = function(options) options.check, options.explain = true, true end },
   ["--explain"]  = { set = function(options) options.explain = true end },
   ["--info"]     = { set = function(options) options.info = true end },
   ["--scripts"]  = { set = function(options) options.scripts = true end },

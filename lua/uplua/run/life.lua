@@ -169,6 +169,16 @@ function life.finish()
   return result
 end
 
+-- The report of --check: what was compiled, and what could not be asked without more rights.
+local function print_checked()
+  local text = require "uplua.base.text"
+  local unchecked = loaded "probe.declare" and require "uplua.probe.declare".unchecked() or {}
+  local compiled = loaded "probe.load" and require "uplua.probe.load".checked() or 0
+  text.printf("%s: %s\n", arg[0], compiled == 0 and #unchecked == 0 and "no handlers" or
+    compiled == 1 and "one handler compiles" or compiled .. " handlers compile")
+  for _, one in ipairs(unchecked) do text.printf("not checked: %s\n", text.escape(one)) end
+end
+
 -- The begin of a run of OPTIONS: its target, what chunk(...) declares, and the command. False and the exit status where
 -- there is nothing to be waited for: it has failed, or is over.
 function life.begin(options, chunk, ...)
@@ -181,6 +191,7 @@ function life.begin(options, chunk, ...)
   if options.emit or options.explain then
     local setup = used_setup()
     local ok = not setup or life.try(setup.commit)
+    if ok and options.check then print_checked() end
     target.close()
     return false, ok and 0 or 1
   end

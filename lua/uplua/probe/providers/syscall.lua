@@ -122,7 +122,7 @@ local function declare_calls(provider, spec, given, handler)
     if name == "*" and claims.new(taken):call(event, "*") then declare_any(provider, mine) end
   end
   for _, name in ipairs(list) do
-    local ok, message = pcall(function()
+    local ok, message = pcall(declare.readable, mine, function()
       for _, one in ipairs(name == "*" and {} or matches(kind, name)) do
         if claims.new(taken):call(event, KERNEL_NAMES[one] or one) then declare_one(provider, one, mine) end
       end

@@ -162,7 +162,7 @@ function tracepoint.tracepoint(spec, given, handler)
     error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2)
   end
   local given, mine = declare.arguments(tracepoint.providers.tracepoint, spec, given, handler)
-  declare.try("tracepoint ", 2, function()
+  declare.try("tracepoint ", 2, declare.readable, mine, function()
     for _, name in ipairs(names_of(spec)) do declare_one(name, given.strings, given.all, mine) end
   end)
   return mine
