@@ -341,6 +341,7 @@ bench:
 	@tests/bench/churn
 	@tests/bench/scripts
 	@./uplua tests/bench/hits.lua
+	@./uplua tests/bench/functions.lua
 
 # Stacks of what commands execute, with and without tables of earlier runs: about ten minutes.
 bench-followed: N ?= 20

@@ -98,6 +98,13 @@ struct arch_code {
     void (*far_targets)(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high,
                         void (*visit)(uint64_t target, void *context), void *context);
     unsigned far_length; /* bytes of the longest of these */
+    /*
+     * Whether CODE (SIZE bytes, the first at ADDRESS), wherever an instruction may begin in it, surely has none that
+     * jumps to a fixed place from LOW to below HIGH, or mentions one; and no jump to where a register or memory says.
+     * Faster than to decode it; false where that is not known.
+     */
+    bool (*leads_nowhere)(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high);
+    bool (*jumps_by_none)(const uint8_t *code, size_t size);
     unsigned near_reach; /* other direct jumps reach no further than so many bytes */
 };
 

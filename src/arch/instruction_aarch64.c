@@ -315,6 +315,19 @@ static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint
     }
 }
 
+/* Its instructions are decoded as fast. */
+static bool leads_nowhere(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high)
+{
+    (void)code, (void)size, (void)address, (void)low, (void)high;
+    return false;
+}
+
+static bool jumps_by_none(const uint8_t *code, size_t size)
+{
+    (void)code, (void)size;
+    return false;
+}
+
 const struct arch_code arch_code_aarch64 = {
     .name = "aarch64",
     .step = 4,
@@ -324,5 +337,7 @@ const struct arch_code arch_code_aarch64 = {
     .uninterrupted = uninterrupted,
     .far_targets = far_targets,
     .far_length = 4,
+    .leads_nowhere = leads_nowhere,
+    .jumps_by_none = jumps_by_none,
     .near_reach = 0,
 };

@@ -324,11 +324,35 @@ static void find_references(const ZydisDecodedInstruction *instruction, const Zy
         result->computes |= bit_of(to->reg.value);
 }
 
+/* Whether find_references or note_way may find something in an instruction's operands: to decode them takes long. */
+static bool has_references(const ZydisDecodedInstruction *instruction)
+{
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_CALL:
+    case ZYDIS_MNEMONIC_JMP:
+    case ZYDIS_MNEMONIC_ADD:
+        return true;
+    case ZYDIS_MNEMONIC_MOV:
+        if (instruction->raw.imm[0].size)
+            return true;
+        break;
+    default:
+        break;
+    }
+    if (!(instruction->attributes & ZYDIS_ATTRIB_HAS_MODRM) || instruction->raw.modrm.mod == 3)
+        return false;
+    bool has_index =
+        instruction->attributes & ZYDIS_ATTRIB_HAS_SIB && (instruction->raw.sib.index != 4 || instruction->raw.rex.X);
+    bool is_here = instruction->raw.modrm.mod == 0 && instruction->raw.modrm.rm == 5;
+    return has_index || is_here || instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY;
+}
+
 static bool decode(const uint8_t *code, size_t size, struct arch_instruction *result)
 {
     ZydisDecodedInstruction instruction;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), code, size, &instruction, operands)))
+    ZydisDecoderContext context;
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), &context, code, size, &instruction)))
         return false;
     bool emulated = is_emulated(code, &instruction);
     *result = (struct arch_instruction){
@@ -347,10 +371,13 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     };
     if (result->direct)
         result->target = (int64_t)instruction.length + instruction.raw.imm[0].value.s;
-    else
-        find_references(&instruction, operands, result);
-    if (!result->direct)
-        note_way(&instruction, operands, result);
+    if (result->direct || !has_references(&instruction))
+        return true;
+    if (!ZYAN_SUCCESS(
+            ZydisDecoderDecodeOperands(decoder(), &context, &instruction, operands, instruction.operand_count)))
+        return false;
+    find_references(&instruction, operands, result);
+    note_way(&instruction, operands, result);
     return true;
 }
 
@@ -377,6 +404,36 @@ static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint
     }
 }
 
+/* Any byte behind 7x, eb or e0 … e3 may be the distance of a near jump, any four bytes that of a far one or of lea, or
+ * an address in a program that is not moved. */
+static bool leads_nowhere(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high)
+{
+    for (size_t at = 0; at < size; at++) {
+        uint8_t before = at ? code[at - 1] : 0;
+        if (((before & 0xf0) == 0x70 || before == 0xeb || (before & 0xfc) == 0xe0) &&
+            address + at + 1 + (uint64_t)(int64_t)(int8_t)code[at] - low < high - low)
+            return false;
+        if (at + 4 > size)
+            continue;
+        int32_t word;
+        memcpy(&word, code + at, sizeof word);
+        if ((uint64_t)(int64_t)word - low < high - low || address + at + 4 + (uint64_t)(int64_t)word - low < high - low)
+            return false;
+    }
+    return true;
+}
+
+/* ff, and 4 or 5 in the middle of the ModRM byte: jmp; 5 with a register is no instruction. */
+static bool jumps_by_none(const uint8_t *code, size_t size)
+{
+    for (size_t at = 1; at < size; at++) {
+        unsigned kind = code[at] >> 3 & 7;
+        if (code[at - 1] == 0xff && (kind == 4 || (kind == 5 && code[at] < 0xc0)))
+            return false;
+    }
+    return true;
+}
+
 const struct arch_code arch_code_x86_64 = {
     .name = "x86_64",
     .step = 1,
@@ -388,5 +445,7 @@ const struct arch_code arch_code_x86_64 = {
     .uninterrupted = uninterrupted,
     .far_targets = far_targets,
     .far_length = 6,
+    .leads_nowhere = leads_nowhere,
+    .jumps_by_none = jumps_by_none,
     .near_reach = 130, /* 7x, eb, e0 … e3 with one byte of distance */
 };

@@ -82,13 +82,33 @@ static bool follow_tables(const struct arch_code *arch, const struct slide_code 
     return found;
 }
 
-static struct jumps find_jumps(const struct arch_code *arch, const struct slide_code *code)
+/* Whether a glance at the bytes FROM … TO of CODE shows that nothing in them leads to the function's first MOST ones.
+ */
+static bool leads_nowhere(const struct arch_code *arch, const struct slide_code *code, size_t from, size_t to,
+                          size_t most)
+{
+    return arch->leads_nowhere(code->bytes + from, to - from, code->address + from - code->before, code->address + 1,
+                               code->address + most + 1);
+}
+
+/* Finds what leads to the first MOST bytes of the function, and maybe what does to others. Most of the code needs no
+ * more than a glance. */
+static struct jumps find_jumps(const struct arch_code *arch, const struct slide_code *code, size_t most)
 {
     struct jumps jumps = {.first = code->limit};
-    size_t end = code->before + code->size + code->after;
+    size_t own_end = code->before + code->size, end = own_end + code->after;
     uint64_t jumps_by = 0, computes = 0;
-    for (size_t at = 0; at < end;) {
+    bool glanced = !arch->jumps_by_none(code->bytes + code->before, code->size);
+    size_t at = leads_nowhere(arch, code, 0, code->before, most) ? code->before : 0;
+    while (at < end) {
         struct arch_instruction instruction;
+        if (!glanced && at >= code->before + most && at < own_end) {
+            glanced = true;
+            at = leads_nowhere(arch, code, at, own_end, most) ? own_end : at;
+            continue;
+        }
+        if (at == own_end && leads_nowhere(arch, code, own_end, end, most))
+            break;
         if (!arch->decode(code->bytes + at, end - at, &instruction)) {
             at += arch->step; /* data, or the end: the next instructions fall into step again */
             continue;
@@ -181,7 +201,7 @@ void slide_find(const struct arch_code *arch, const struct slide_code *code, enu
     struct slide_target far = slide == SLIDE_LOSSY ? find_candidate(arch, code, true, &ignored) : exact;
     if (!exact.at && !far.at)
         return;
-    struct jumps jumps = find_jumps(arch, code);
+    struct jumps jumps = find_jumps(arch, code, far.at > exact.at ? far.at : exact.at);
     if (far.at > exact.at && is_entered_at_entry_only(&far, &jumps)) {
         settle(arch, &far, lossy, place);
         return;
@@ -475,6 +495,8 @@ static int slide_in_file(struct slide_file *file, struct site *sites, size_t cou
         if (sites[i].inside || sites[i].of_go || sites[i].is_exit)
             /* somebody wants it to be just there; or its arguments are in other registers than are looked at */
             continue;
+        if (sites[i].entry == ENTRY_EMULATED && slide != SLIDE_LOSSY)
+            continue; /* it cannot be better */
         struct slider *slider = &sliders.items[sliders.count++];
         /* another symbol is another entry */
         size_t next = array_up_to(file->symbols, file->symbol_count, sizeof *file->symbols, sites[i].address);
