@@ -159,6 +159,7 @@ static int readline_open(lua_State *L)
 
     history_comment_char = '#'; /* times in the file, which tell where an entry of several lines begins */
     history_write_timestamps = 1;
+    history_multiline_entries = 1; /* also where the file has been cut, and its first time with it */
     using_history();
     stifle_history(HISTORY_LINES);
     if (history && (editor.history = strdup(history)))

@@ -1,0 +1,180 @@
+# The prompt where not all is as one would wish: narrow, dumb and closed terminals, long pastes, a thousand probes, a
+# target that dies while a line is typed, names that need quotes elsewhere.
+. tests/cli/tap.sh
+
+has_terminal || { done_testing; exit; }
+export HOME="$D/home"
+mkdir "$HOME"
+
+# session NAME COMMAND...: plays the steps of standard input at COMMAND's prompt; sets $status, $out
+session() {
+    name=$1
+    shift
+    "$pty" "$@" >"$D/out"
+    status=$?
+    out=$(cat "$D/out")
+    case $status in
+    97 | 98) came=no ;; # what pty says of a text that never came, or an end
+    *) came=yes ;;
+    esac
+    ok "$name" [ "$came" = yes ] || echo "$out" | tail -40 | sed 's/^/#   /' >&2
+}
+
+session '20 columns' sh -c "stty cols 20; exec '$uplua'" <<'END'
+< >
+> { alpha = "beta gamma delta", list = { 1, 22 } }
+< alpha = "beta g"…,
+< list = { 1, 22 },
+> n = count()
+< >
+> p = uprobe("libc:malloc", function(e) n[e.comm]:inc() end)
+< >
+> probes
+< 1  uprobe libc…  attached
+< >
+> help()
+<   uprobe uretprobe
+<   hash lru_hash
+< >
+^D
+END
+is "$status" 0 'are enough'
+session 'a terminal that can nothing' env TERM=dumb "$uplua" <<'END'
+< >
+> live(5)
+< live: this terminal's cursor cannot be moved (TERM)
+> for i = 1, 2 do
+< >>
+> print(i * 21) end
+< 42
+< >
+^P
+> 
+< 42
+< >
+^D
+END
+is "$status" 0 'is one all the same'
+
+{
+    echo '< >'
+    for i in $(seq 10000); do
+        echo "> x = $i"
+        [ $((i % 20)) -gt 0 ] || echo "< x = $i" # the terminal has room for so many
+    done
+    printf '> print("x" .. " is", x)\n< x is\t10000\n< >\n^D\n'
+} >"$D/steps"
+session 'ten thousand lines at once' "$uplua" <"$D/steps"
+is "$status" 0 'are run, each'
+ok 'of which the history keeps the last' [ "$(grep -c '^x = ' "$HOME/.local/state/uplua/history")" -gt 900 ]
+{
+    echo '< >'
+    printf -- '- \033[200~y = {}\n'
+    for i in $(seq 300); do printf -- '- \n- y[%d] = %d\n' "$i" "$i"; done
+    printf -- '- \033[201~\n> \n> #y\n< 300\n< >\n^D\n'
+} >"$D/steps"
+sed -i 's/^- $/^J/' "$D/steps"
+session 'a paste that the terminal marks as one' env TERM=xterm "$uplua" <"$D/steps"
+is "$status" 0 'is one entry'
+session 'which the history has as one' "$uplua" <<'END'
+< >
+^P
+^P
+> 
+< >
+> #y
+< 300
+< >
+^D
+END
+
+# Without uprobe_multi the kernel waits for each of a probe's events alone as they are closed: fewer do there.
+many=1000
+"$uplua" --info | grep -q '^ *yes  *uprobe_multi ' || many=101
+total=$((23 * many * (many + 1) / 2)) detached=$((23 * 276))
+session "$many probes" "$uplua" <<END
+< >
+> n = sum() for i = 1, $many do uprobe("./build/targets/calls:name", function(e) n:add(i) end) end
+< >
+> probes
+< $many  uprobe ./build/targets/calls:name
+< >
+> os.execute "./build/targets/calls 1 >/dev/null"
+< 0
+> n:get(), probes[$many].hits
+< $total	23
+> for i = 1, 23 do probes[i]:detach() end
+< >
+> os.execute "./build/targets/calls 1 >/dev/null"
+< 0
+> n:get(), probes[1].hits, probes[$many].hits
+< $((2 * total - detached))	23	46
+< >
+^D
+END
+is "$status" 0 'that are listed, hit and detached'
+
+session 'a target that dies while a line is typed' "$uplua" -- \
+    sh -c "while [ ! -e $D/go ]; do sleep 0.02; done; kill -9 \$\$" <<END
+< is ready
+> p = uprobe("libc:malloc", function(e) return end)
+< >
+> t = every("1ms", function() if wanted then io.open("$D/go", "w"):close() t:cancel() end end)
+< >
+> after("20ms", function() wanted = true end)
+< after
+- 41 +
+< the target has exited
+< > 41 +
+>  1
+< 42
+> p:detach()
+< detached
+< >
+^D
+END
+is "$status" 137 'has its status, and takes nothing else along'
+rm -f "$D/go"
+
+mkdir "$D/a b?c;"
+cp build/targets/calls "$D/a b?c;/my prog?"
+session 'names with spaces and question marks' "$uplua" <<END
+< >
+> n = count()
+< >
+- p = uprobe("$D/a b
+^I
+- my p
+^I
+- :na
+^I
+> ", function(e) n[e.comm]:inc() end)
+< >
+> os.execute "'$D/a b?c;/my prog?' 1 >/dev/null"
+< 0
+> n
+< my prog?  23
+> ?a b?c;
+< there is no 'a b?c;'
+< >
+^D
+END
+is "$status" 0 'are completed, probed and shown'
+
+session 'a terminal that hangs up' "$uplua" <<'END'
+< >
+> n = count() p = uprobe("libc:malloc", function(e) n:inc() end)
+< >
+> os.execute "kill -HUP $PPID"
+END
+is "$status" 129 'ends the session'
+run "$uplua" </dev/null
+is "$status" 2 'no terminal, and no script: the usage'
+run sh -c "'$uplua' - </dev/null"
+is "$status $out" '0 ' 'nothing on standard input'
+run sh -c "head -c 100000 /dev/urandom | '$uplua' -"
+is "$status" 1 'what is no Lua on standard input'
+run sh -c "luajit -b -e 'print(1)' - | '$uplua' -"
+is "$status" 1 '… nor bytecode'
+
+done_testing
