@@ -37,6 +37,12 @@ end
 
 local function say(message) io.stdout:write("uplua: ", value.harmless(message), "\n") end
 
+-- Tells of an error, in red where colours are wanted.
+local function complain(message)
+  local head = require "uplua.term.terminal".color() and "\27[31muplua:\27[0m " or "uplua: "
+  io.stdout:write(head, value.harmless(message), "\n")
+end
+
 local function history_file()
   local home = core.system.environment "HOME"
   if not home or not home:find("^/") then return nil end
@@ -91,7 +97,7 @@ local function failed(message)
     core.loop.forget()
     if not readline.editing() then print() end -- behind the ^C that the terminal shows
   end
-  say(message)
+  complain(message)
 end
 
 -- Runs chunk(...), compiles and attaches what it declared, and shows its values. On an error nothing of it stays.
@@ -132,7 +138,7 @@ local function enter(line, whole)
   elseif chunk then
     if execute(chunk) then require "uplua.prompt.save".keep(source) end
   else
-    say(message)
+    complain(message)
   end
 end
 
