@@ -56,20 +56,6 @@ session 'a terminal that can nothing' env TERM=dumb "$uplua" <<'END'
 END
 is "$status" 0 'is one all the same'
 
-for wanted in '' 1; do
-    "$pty" env TERM=xterm NO_COLOR=$wanted "$uplua" >"$D/out" <<'END'
-< >
-> x.y = 1
-< attempt to index
-> x x
-< expected near
-< >
-^D
-END
-    red=$(grep -cF "$(printf '\033[31muplua:\033[0m prompt:1')" "$D/out")
-    is "$red" "$([ "$wanted" ] && echo 0 || echo 2)" "errors are red${wanted:+, but not where NO_COLOR is set}"
-done
-
 {
     echo '< >'
     for i in $(seq 10000); do

@@ -121,7 +121,7 @@ like(run.out, "hrtimer_wakeup +%d+\n", "functions of the kernel")
 
 for _, case in ipairs {
   { "n[up.sym()]:inc()", "up.sym takes an address, such as e.caller", "no address" },
-  { "n[up.sym(e.comm)]:inc()", "up.u64 takes a number, not a string", "a text" },
+  { "n[up.sym(e.comm)]:inc()", "up.sym takes an address, such as e.caller, not a string", "a text" },
   { "if up.sym(e.ip) == up.sym(e.caller) then n:inc() end", "compare", "a comparison" },
   { "n[up.sym(e.ip)]:inc() n[e.arg0]:inc()", "a symbol", "keys of two kinds" },
   { "n[up.sym(e.ip)]:inc() n[{ address = 1, pid = 2, program = 3 }]:inc()", "a symbol", "a record like it" },

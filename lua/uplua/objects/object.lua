@@ -42,6 +42,20 @@ function object.state(o)
   return state
 end
 
+-- Has NEW stand for OLD, an object of the same kind: it has OLD's map and all that is known of it. Returns a function
+-- that takes it back.
+function object.replace(old, new)
+  local all, id, state, name = object.all(), rawget(new, "id"), states[new], rawget(new, "name")
+  rawset(new, "id", old.id)
+  rawset(new, "name", rawget(old, "name"))
+  states[new], all[old.id] = states[old], new
+  return function()
+    rawset(new, "id", id)
+    rawset(new, "name", name)
+    states[new], all[old.id] = state, old
+  end
+end
+
 -- True for shared objects.
 function object.is(o) return type(o) == "table" and states[o] ~= nil end
 

@@ -88,7 +88,8 @@ local function attach_all(list, asleep)
 end
 
 -- Attaches what of LIST can be now; the rest when the command begins. Probes that still wait for their library, and
--- those that the script has detached, are left out. ASLEEP: until the probe says otherwise, no handler runs.
+-- those that the script has detached, are left out. ASLEEP: until the probe says otherwise, no handler runs. Returns
+-- what is attached.
 function attach.all(list, asleep)
   timing.mark "attach"
   local ready, late = {}, kept().late
@@ -101,6 +102,7 @@ function attach.all(list, asleep)
   attach_all(ready, asleep)
   filter.attached()
   timing.mark "attached"
+  return ready
 end
 
 -- Detaches ITEMS of such lists.

@@ -11,7 +11,7 @@ local options      = require "uplua.options"
 
 local setup = {}
 
-local function commit()
+local function commit(switch)
   local probes, guests = declare.take()
   if not probes then return end
   lost_returns.tell()
@@ -27,13 +27,19 @@ local function commit()
     for _, item in ipairs(guest:load()) do list[#list + 1] = item end
   end
   ledger.watch(list)
-  attach.all(list)
+  local attached = attach.all(list, switch ~= nil)
+  if not switch then return end
+  switch()
+  for _, item in ipairs(attached) do
+    if item.probe.handle then item.probe.handle:wake() end
+  end
 end
 
 -- Compiles, loads and attaches what was declared. If anything fails, nothing of it stays attached and the error is
--- raised.
-function setup.commit()
-  commit()
+-- raised. SWITCH, if it is given, is called when all is attached and no handler runs yet, to put to sleep what it takes
+-- the place of: between the two are a few stores.
+function setup.commit(switch)
+  commit(switch)
   handle.keep()
   late_modules.keep()
 end

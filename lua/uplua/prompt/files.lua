@@ -37,9 +37,9 @@ function files.run(path, chunk, ...)
   return note(loop.taking(function(take_back) undo[#undo + 1] = take_back end, chunk, ...))
 end
 
--- The report passes over the shared objects that ENTRY has made, unless a variable still holds them.
-local function pass_over(entry)
-  local held = {}
+-- The report passes over the shared objects that ENTRY has made, unless a variable still holds them, or one of HELD.
+local function pass_over(entry, held)
+  held = held or {}
   for _, value in next, _G do held[value] = true end
   for id = entry.first, entry.last do
     local made = object.all()[id]
@@ -51,15 +51,25 @@ local function end_all(undo)
   for _, take_back in ipairs(undo) do take_back() end
 end
 
--- What has run is attached: it takes the place of what its files had declared before. A list of messages.
-function files.keep()
+-- What has run is attached, and sees no hits yet: no more does what its files had declared before.
+function files.silence()
+  local mine = own()
+  for _, entry in ipairs(mine.fresh) do
+    local old = mine.loaded[entry.path]
+    for _, probe in ipairs(old and old.probes or {}) do handle.silence(probe) end
+  end
+end
+
+-- What has run is attached: it takes the place of what its files had declared before. Returns a list of messages. HELD:
+-- shared objects that the report has to show all the same, as keys.
+function files.keep(held)
   local mine, told = own(), {}
   for _, entry in ipairs(mine.fresh) do
     local old = mine.loaded[entry.path]
     if old then
       for _, probe in ipairs(old.probes) do handle.remove(probe) end
       end_all(old.undo)
-      pass_over(old)
+      pass_over(old, held)
       told[#told + 1] = ("%s: %s in the place of %d"):format(entry.path:match "[^/]+$",
                                                            text.plural(#entry.probes, "probe"), #old.probes)
     end

@@ -37,12 +37,6 @@ end
 
 local function say(message) io.stdout:write("uplua: ", value.harmless(message), "\n") end
 
--- Tells of an error, in red where colours are wanted.
-local function complain(message)
-  local head = require "uplua.term.terminal".color() and "\27[31muplua:\27[0m " or "uplua: "
-  io.stdout:write(head, value.harmless(message), "\n")
-end
-
 local function history_file()
   local home = core.system.environment "HOME"
   if not home or not home:find("^/") then return nil end
@@ -84,7 +78,7 @@ local function values_of(_, ...) return { ... }, select("#", ...) end
 
 -- Compiles and attaches what has been declared, and lets a command begin.
 local function commit(setup)
-  if setup then setup.commit() end
+  if setup then setup.commit(used "files" and used "files".silence) end
   loop.run_starts()
   if setup and setup.attached() then setup.release() end
 end
@@ -97,7 +91,7 @@ local function failed(message)
     core.loop.forget()
     if not readline.editing() then print() end -- behind the ^C that the terminal shows
   end
-  complain(message)
+  say(message)
 end
 
 -- Runs chunk(...), compiles and attaches what it declared, and shows its values. On an error nothing of it stays.
@@ -138,7 +132,7 @@ local function enter(line, whole)
   elseif chunk then
     if execute(chunk) then require "uplua.prompt.save".keep(source) end
   else
-    complain(message)
+    say(message)
   end
 end
 

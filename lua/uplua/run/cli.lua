@@ -23,6 +23,7 @@ among the installed scripts before the current folder.
       --cpu LIST        samples and counts on these CPUs only, as in --cpu 0,2-3
       --returns instructions    sees the returns of functions at their return instructions: for programs that switch
                         stacks
+      --watch           when the script's file is saved, it takes the place of what runs; its maps keep what they hold
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --check           compiles the handlers and attaches nothing: whether a script is right, without rights
@@ -157,6 +158,7 @@ local known = {
     set_target(options, "tids", tids)
   end },
   ["--interactive"] = { set = function(options) options.interactive = true end },
+  ["--watch"]    = { set = function(options) options.watch = true end },
   ["--follow"]   = { set = function(options) options.follow = true end },
   ["--cgroup"]   = { value = "PATTERN", set = function(options, pattern)
     if options.cgroup then
@@ -256,6 +258,9 @@ end
 local function check(options)
   if options.follow and options.tids then
     wrong("--follow is for processes, not for threads: give -p instead of --tid")
+  end
+  if options.watch and (not options.script or options.script == "-" or options.interactive or options.explain) then
+    wrong("--watch is for a script that is run from its file")
   end
   if options.symbolize and not options.script then wrong(NO_ADDRESSES) end
   if options.follow and not options.pids and not options.command then

@@ -187,7 +187,12 @@ function life.begin(options, chunk, ...)
     local declare, counter = loaded "probe.declare", loaded "probe.counter"
     return declare and declare.used() or counter and counter.counts()
   end }
-  if not life.try(chunk, ...) then return false, failed() end
+  local watch = options.watch and require "uplua.run.watch"
+  if watch then
+    if not life.try(watch.begin, arg[0], chunk, ...) then return false, failed() end
+  elseif not life.try(chunk, ...) then
+    return false, failed()
+  end
   if options.emit or options.explain then
     local setup = used_setup()
     local ok = not setup or life.try(setup.commit)
@@ -200,7 +205,7 @@ function life.begin(options, chunk, ...)
     loop.stop("signal")
     return true
   end
-  if not life.try(commit) then return false, failed() end
+  if not (life.try(commit) and (not watch or life.try(watch.start, ...))) then return false, failed() end
   life.watch_target(function() loop.stop("target") end)
   return true
 end

@@ -1,0 +1,32 @@
+/* core.file_watch: which files of a folder have been written, for --watch. */
+#include "sys/file_watch.h"
+
+#include <lauxlib.h>
+
+#include "lua/core.h"
+
+/* open(folder) → a descriptor that is readable when a file there has been written; raises why it cannot be watched */
+static int open_folder(lua_State *L)
+{
+    struct error err;
+    int fd = file_watch_open(luaL_checkstring(L, 1), &err);
+    return fd < 0 ? core_raise(L, &err) : core_push_number(L, fd);
+}
+
+static void add_name(const char *name, void *L)
+{
+    core_set_boolean(L, name, true);
+}
+
+/* names(fd) → { name = true }: what has been written since; nil where the kernel has dropped some names */
+static int changed_names(lua_State *L)
+{
+    lua_newtable(L);
+    return file_watch_read((int)luaL_checkinteger(L, 1), add_name, L) ? 1 : 0;
+}
+
+int file_watch_open_lua(lua_State *L)
+{
+    static const luaL_Reg functions[] = {{"open", open_folder}, {"names", changed_names}, {NULL, NULL}};
+    return core_functions(L, functions);
+}

@@ -1,0 +1,40 @@
+/* Tells of files in a folder that have been written or put there (inotify(7)). */
+#include "sys/file_watch.h"
+
+#include <errno.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+int file_watch_open(const char *folder, struct error *err)
+{
+    int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    if (fd >= 0 && inotify_add_watch(fd, folder, IN_CLOSE_WRITE | IN_MOVED_TO | IN_ONLYDIR) >= 0)
+        return fd;
+    int code = errno;
+    if (fd >= 0)
+        close(fd);
+    return error_set(err, -code, "%s cannot be watched: %s", folder, error_reason(code));
+}
+
+bool file_watch_read(int fd, void (*visit)(const char *name, void *context), void *context)
+{
+    union {
+        struct inotify_event event; /* for its alignment */
+        char bytes[4096];
+    } buffer;
+    bool complete = true;
+    for (;;) {
+        ssize_t size = read(fd, &buffer, sizeof buffer);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size <= 0)
+            return complete;
+        for (const char *at = buffer.bytes; at < buffer.bytes + size;) {
+            const struct inotify_event *event = (const void *)at;
+            complete &= !(event->mask & IN_Q_OVERFLOW);
+            if (event->len)
+                visit(event->name, context);
+            at += sizeof *event + event->len;
+        }
+    }
+}

@@ -1,0 +1,146 @@
+-- --watch: a script that is saved again takes the place of what runs; what does not compile leaves that running.
+local tap    = require "tap"
+local target = require "target"
+local is, like, ok = tap.is, tap.like, tap.ok
+
+local STEP = "./build/targets/steps:step"
+
+-- Runs the shell's STEPS beside uplua, which watches $D/x.lua on tests/targets/steps. In them
+--   tell LINE     has the target do what the line says; its answer is in $answer
+--   save NAME     puts $D/NAME.lua into the place of x.lua, as editors do, and waits until uplua has said so
+--   spoil TEXT    the same with TEXT, which it refuses
+local function run(scripts, steps)
+  local files = {}
+  for name, text in pairs(scripts) do
+    files[#files + 1] = ("cat >\"$D/%s.lua\" <<'END'\n%s\nEND\n"):format(name, text)
+  end
+  return target.shell(([=[
+    %s
+    cp "$D/x.lua" "$D/first.lua"
+    mkfifo "$D/to" "$D/from"
+    ./uplua --watch "$D/x.lua" -- ./build/targets/steps "$D/to" "$D/from" >"$D/out" 2>"$D/err" &
+    exec 8<>"$D/to" 9<>"$D/from" # which wait for nobody to open them, too
+    tell() { echo "$1" >&8; read -t 60 answer <&9; }
+    said=0
+    heard() { # waits for one line more that $1 is in
+        said=$((said + 1))
+        for _ in $(seq 600); do
+            [ "$(grep -c 'x.lua: .* in the place of\|as it was before goes on' "$D/err")" -ge $said ] && return
+            sleep 0.05
+        done
+        echo "uplua says nothing of change $said" >>"$D/out"
+    }
+    save() { cp "$D/$1.lua" "$D/.new" && mv "$D/.new" "$D/x.lua"; heard; }
+    spoil() { printf '%%s\n' "$1" >"$D/x.lua"; heard; }
+    tell 0
+    %s
+    exec 8>&-
+    wait
+  ]=]):format(table.concat(files), steps))
+end
+
+-- What a run says of itself, without the lines of each change.
+local function told(err)
+  local rest = err:gsub("uplua: x%.lua: [^\n]* in the place of %d+\n", "")
+  return (rest:gsub("uplua: [^\n]*\n  %S+ as it was before goes on\n", ""))
+end
+
+local REPLACED = "^uplua: not everything was seen:\n  %d+ × uprobe %S+: handler replaced: [^\n]*\n$"
+
+local function counts(more)
+  return ([[
+local up = require "uplua"
+local n, sizes, last = up.count(), up.hash(), up.var(5)
+up.uprobe("%s", function(e) n:inc() sizes[e.arg0] = (sizes[e.arg0] or 0) + 1 end)
+up.at_exit(function() print("%s", n:get(), sizes[0], last:get()) end)
+%s]]):format(STEP, more, "")
+end
+
+-- While the target waits: exact. Of 23 changes 5 are none.
+local steps = {}
+for i = 1, 23 do
+  local bad = i % 5 == 0 and ({
+    "x =", "local up = require 'uplua' up.uprobe('libc:maloc', function() end)", "error 'no'",
+    "local up = require 'uplua' up.uprobe('" .. STEP .. "', function(e) e.comm() end)",
+  })[i / 5] or i == 23 and "y ="
+  steps[#steps + 1] = bad and ('spoil "%s"'):format(bad) or ("save %s"):format(i % 2 == 0 and "first" or "second")
+  steps[#steps + 1] = "tell 101"
+end
+local got = run({ x = counts "one", second = counts "two" }, table.concat(steps, "\n"))
+is(got.out, ("one\t%d\t%d\t5\n"):format(23 * 101, 23 * 101),
+   "23 changes, each hit is counted once, and the maps keep what they hold")
+like(told(got.err), REPLACED, "the ledger says how often handlers were replaced")
+local _, refused = got.err:gsub("as it was before goes on", "")
+is(refused, 5, "what does not compile is said, and leaves the rest as it was")
+like(got.err, "uplua: %S+x.lua:2: unexpected symbol near '<eof>'\n  %S+x.lua as it was before goes on\n",
+     "… with its reason")
+like(got.err, "did you mean malloc", "… a probe that is not there")
+
+-- Under load: all threads' calls are counted, but for one on each CPU and change.
+steps = { "tell run" }
+for i = 1, 23 do
+  steps[#steps + 1] = i % 5 == 0 and 'spoil "x ="' or ("save %s"):format(i % 2 == 0 and "first" or "second")
+end
+steps[#steps + 1] = 'tell stop\necho "total $answer"'
+got = run({ x = counts "one", second = counts "two" }, table.concat(steps, "\n"))
+local total = tonumber(got.noise:match "total (%d+)") or 0
+local counted = tonumber(got.out:match "^%a+\t(%d+)\t%S+\t5\n$") or -1
+local cpus = select(2, io.open "/proc/cpuinfo":read "*a":gsub("processor%s*:", ""))
+ok(total > 1000 and math.abs(total - counted) <= cpus * 19,
+   ("under load %d of %d calls are counted"):format(counted, total))
+
+-- What ends with a version: timers, callbacks, rings, variables. What does not: the maps whose names stay.
+local VERSION = [[
+local up = require "uplua"
+kept = up.count()
+local %s, ring, seen = up.sum(), up.ring(), 0
+up.uprobe("%s", function(e)
+  kept:inc() %s:add(2)
+  ring:emit { i = e.arg1 }
+end)
+ring:each(function() seen = seen + 1 end)
+up.every("10ms", function() end)
+up.at_exit(function() print("%s", kept:get(), %s:get(), seen) end)
+]]
+got = run({ x = VERSION:format("before", STEP, "before", "one", "before"),
+            second = VERSION:format("after", STEP, "after", "two", "after") }, [[
+    tell 23
+    save second
+    tell 101]])
+is(got.out, "two\t124\t202\t101\n",
+   "the last version reports, with its own variables, and a global map of the same name")
+
+-- Maps that cannot go on: of another kind, with other options, with other types.
+local function keyed(declared, key)
+  return ([[
+local up = require "uplua"
+local m = %s
+up.uprobe("%s", function(e) m[%s]:%s end)
+up.at_exit(function() local all = 0 for _, v in m:pairs() do all = all + tonumber(v) end print(all) end)
+]]):format(declared, STEP, key, declared:find "sum" and "add(1)" or "inc()")
+end
+for _, case in ipairs {
+  { "up.count()", "e.arg0", 124, "equal" }, { "up.sum()", "e.arg0", 101, "another kind" },
+  { "up.count { max = 50 }", "e.arg0", 101, "another size" }, { "up.count()", "e.comm", 101, "another type of key" },
+} do
+  got = run({ x = keyed("up.count()", "e.arg0"), second = keyed(case[1], case[2]) }, "tell 23\nsave second\ntell 101")
+  is(got.out, case[3] .. "\n", case[4])
+  if case[2] == "e.comm" then
+    like(got.err, "its maps begin anew: %S+x.lua:3: the key of 'm' is a string here", "… which is said")
+  end
+end
+
+-- Two maps of one name, and a command line that has no file to watch.
+got = target.shell([[
+  printf '%s\n' 'local up = require "uplua"' 'local m = up.count()' 'local m = up.sum()' >"$D/two.lua"
+  ./uplua --watch "$D/two.lua" -- true >"$D/out" 2>"$D/err"; echo $? >>"$D/out"]])
+is(got.out .. got.err,
+   "1\nuplua: --watch: two maps are called 'm': by its name a map keeps what it holds; rename one\n",
+   "two maps of one name are refused")
+for _, line in ipairs { "-e 'x = 1'", "-", "--explain scripts/top.lua", "" } do
+  got = target.uplua("--watch " .. line .. " </dev/null")
+  is(got.status, 2, "--watch " .. line)
+end
+
+target.done()
+tap.done_testing()
