@@ -42,7 +42,7 @@ end
 -- What a run says of itself, without the lines of each change.
 local function told(err)
   local rest = err:gsub("uplua: x%.lua: [^\n]* in the place of %d+\n", "")
-  return (rest:gsub("uplua: [^\n]*\n  %S+ as it was before goes on\n", ""))
+  return (rest:gsub("uplua: .-\n  %S+ as it was before goes on\n", ""))
 end
 
 local REPLACED = "^uplua: not everything was seen:\n  %d+ × uprobe %S+: handler replaced: [^\n]*\n$"

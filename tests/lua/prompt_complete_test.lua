@@ -79,7 +79,7 @@ local function lines_of(command)
   out:close()
   return table.concat(list, " ")
 end
-local names = lines_of [[nm build/targets/calls | awk '$2 ~ /^[TtWi]$/ { print $3 }' | grep '^[a-m]' |
+local names = lines_of [[nm build/targets/calls | sed -nE 's/^[0-9a-f]* +[TtWi] //p' | grep '^[a-m]' |
                         LC_ALL=C sort -u]]
 local shown = {}
 for _, word in ipairs(words_of 'uprobe("|./build/targets/calls:') do
