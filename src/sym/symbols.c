@@ -22,8 +22,8 @@
 #include "../bpf/stack.h"
 #include "base/array.h"
 #include "sym/files.h"
+#include "sym/frame_files.h"
 #include "sym/kernel.h"
-#include "sym/numbered.h"
 #include "sym/perfmap.h"
 #include "sym/reading.h"
 #include "sym/texts.h"
@@ -38,7 +38,7 @@ struct symbols {
     struct processes processes;
     uint64_t generation; /* changes whenever any process's mappings do */
     struct texts texts;  /* the modules' names */
-    struct numbered_files numbered;
+    struct frame_files frame_files;
     struct kernel *kernel; /* made when first needed */
     struct mmap_events *events;
     bool everybody; /* all processes are followed, not only the known ones and their children */
@@ -81,7 +81,7 @@ void symbols_free(struct symbols *symbols)
     processes_free(&symbols->processes);
     files_free(&symbols->files);
     texts_free(&symbols->texts);
-    numbered_free(&symbols->numbered);
+    frame_files_free(&symbols->frame_files);
     free(symbols->changed);
     free(symbols);
 }
@@ -493,7 +493,7 @@ static void lookup_made(struct symbols *symbols, struct process *process, uint64
 
 void symbols_number(struct symbols *symbols, uint32_t number, struct image *image, const char *path)
 {
-    struct numbered_file *file = numbered_get(&symbols->numbered, number);
+    struct frame_file *file = frame_files_get(&symbols->frame_files, number);
     if (!file || (file->module && !image))
         return;
     file->image = image;
@@ -504,9 +504,9 @@ void symbols_number(struct symbols *symbols, uint32_t number, struct image *imag
  * The file that FRAME of a stack of process PID is in; NULL where nobody knows its number. Whoever gives numbers may
  * not have heard of it, since the kernel's half has seen it first.
  */
-static const struct numbered_file *file_of(struct symbols *symbols, pid_t pid, uint64_t frame)
+static const struct frame_file *file_of(struct symbols *symbols, pid_t pid, uint64_t frame)
 {
-    struct numbered_file *file = numbered_get(&symbols->numbered, STACK_FILE(frame));
+    struct frame_file *file = frame_files_get(&symbols->frame_files, STACK_FILE(frame));
     struct process *process = processes_find(&symbols->processes, pid);
     if (!file || file->module || file->asked == symbols->generation)
         return file && file->module ? file : NULL;
@@ -514,13 +514,13 @@ static const struct numbered_file *file_of(struct symbols *symbols, pid_t pid, u
     for (size_t i = 0; process && symbols->watch && i <= process->earlier_count; i++)
         symbols->watch(symbols->watch_context, pid,
                        i < process->earlier_count ? &process->earlier[i].maps : &process->maps, SYMBOLS_ASKED);
-    file = numbered_get(&symbols->numbered, STACK_FILE(frame));
+    file = frame_files_get(&symbols->frame_files, STACK_FILE(frame));
     return file->module ? file : NULL;
 }
 
 static int lookup_in_file(struct symbols *symbols, pid_t pid, uint64_t frame, struct symbol *result)
 {
-    const struct numbered_file *file = file_of(symbols, pid, frame);
+    const struct frame_file *file = file_of(symbols, pid, frame);
     result->offset = STACK_OFFSET(frame);
     symbols->lost.frames += !file;
     if (!file)
@@ -538,12 +538,12 @@ uint64_t symbols_address(struct symbols *symbols, pid_t pid, uint64_t program, u
     frame &= ~STACK_INTERRUPTED;
     if (!(frame & STACK_IN_FILE))
         return frame;
-    const struct numbered_file *file = file_of(symbols, pid, frame);
+    const struct frame_file *file = file_of(symbols, pid, frame);
     struct process *process = processes_find(&symbols->processes, pid);
     const struct root *root;
     uint64_t offset = STACK_OFFSET(frame), address = 0;
     if (file && process)
-        address = numbered_address(file, offset, processes_maps(process, program, &root));
+        address = frame_files_address(file, offset, processes_maps(process, program, &root));
     return address || !file || !file->image ? (address ? address : offset) : image_address(file->image, offset);
 }
 
@@ -583,7 +583,7 @@ size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint
     if (kernel_has(address))
         return 0;
     if (address & STACK_IN_FILE) {
-        const struct numbered_file *file = file_of(symbols, pid, address);
+        const struct frame_file *file = file_of(symbols, pid, address);
         return file && file->image ? image_places(file->image, STACK_OFFSET(address), true, places, room) : 0;
     }
     struct mapping *mapping = find(symbols, processes_get(&symbols->processes, pid), program, address).mapping;

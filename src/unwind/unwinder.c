@@ -20,8 +20,8 @@
 #include "base/array.h"
 #include "sym/image.h"
 #include "unwind/cache.h"
+#include "unwind/file_numbers.h"
 #include "unwind/kernel_layout.h"
-#include "unwind/numbers.h"
 #include "unwind/slabs.h"
 #include "unwind/table.h"
 
@@ -53,7 +53,7 @@ struct unwinder {
     uint64_t *kernel_rules;      /* the map, mapped */
     struct unwind_place *places; /* the map, mapped */
     struct slabs slabs;
-    struct numbers numbers;
+    struct file_numbers numbers;
     struct ring_buffer *wanted;
     struct unwind_kernel *kernel; /* the map, mapped */
     uint32_t generation;
@@ -144,7 +144,7 @@ static void set_number(struct unwinder *unwinder, struct image *image, uint32_t 
 /* The FILE of IMAGE, which has NUMBER, is as it is told now: it may have another link, another owner. */
 static void write_file(struct unwinder *unwinder, struct image *image, const struct kernel_file *file, uint32_t number)
 {
-    uint32_t other = numbers_set(&unwinder->numbers, file, number);
+    uint32_t other = file_numbers_set(&unwinder->numbers, file, number);
     if (!other)
         return;
     symbols_number(unwinder->symbols, other, image, NULL);
@@ -183,7 +183,7 @@ static void build_table(struct unwinder *unwinder, struct image *image, uint64_t
         image_set_number(image, -1);
         return;
     }
-    uint32_t number = numbers_get(&unwinder->numbers, &file);
+    uint32_t number = file_numbers_get(&unwinder->numbers, &file);
     set_number(unwinder, image, number);
     if (!rc && number && !strcmp(image_module(image), "[vdso]"))
         unwinder->kernel->vdso = number;
@@ -237,7 +237,7 @@ static uint32_t number_of(const struct unwinder *unwinder, const struct mapping 
 {
     int number = mapping->image ? image_number(mapping->image) : 0;
     if (!mapping->image && mapping->executable && mapping->inode)
-        return numbers_find(&unwinder->numbers, mapping->device, mapping->inode);
+        return file_numbers_find(&unwinder->numbers, mapping->device, mapping->inode);
     return number > 0 ? (uint32_t)number : 0;
 }
 
@@ -286,7 +286,7 @@ static int write_process(const struct unwinder *unwinder, pid_t pid)
 /* The file that cannot be opened any more, and that MAPPING is of, has its name only. */
 static void name_file(struct unwinder *unwinder, const struct mapping *mapping)
 {
-    uint32_t number = mapping->inode ? numbers_find(&unwinder->numbers, mapping->device, mapping->inode) : 0;
+    uint32_t number = mapping->inode ? file_numbers_find(&unwinder->numbers, mapping->device, mapping->inode) : 0;
     if (number)
         symbols_number(unwinder->symbols, number, NULL, mapping->path);
 }
@@ -337,7 +337,7 @@ static void recall(struct unwinder *unwinder, const struct unwind_cached *entry,
     if (!unwind_cache_read(unwinder->cache, entry, &unwinder->rules, slabs_room(&unwinder->slabs), identity, &table))
         return;
     struct kernel_file file = {identity->device, identity->inode, {identity->changed[0], identity->changed[1]}};
-    recalled->number = numbers_get(&unwinder->numbers, &file);
+    recalled->number = file_numbers_get(&unwinder->numbers, &file);
     if (recalled->number)
         write_table(unwinder, &table, recalled->number);
     else

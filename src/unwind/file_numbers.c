@@ -1,5 +1,5 @@
 /* The numbers of files, which both halves of the unwinder give. */
-#include "unwind/numbers.h"
+#include "unwind/file_numbers.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ static struct unwind_inode key_of(uint64_t device, uint64_t inode)
 }
 
 /* The number that the kernel's half knows FILE by as it is now; 0: none. *THERE: it has one of its inode. */
-static uint32_t current(const struct numbers *numbers, const struct kernel_file *file, bool *there)
+static uint32_t current(const struct file_numbers *numbers, const struct kernel_file *file, bool *there)
 {
     struct unwind_inode key = key_of(file->device, file->inode);
     struct unwind_known known;
@@ -30,7 +30,8 @@ static uint32_t current(const struct numbers *numbers, const struct kernel_file 
                : 0;
 }
 
-static int write_known(const struct numbers *numbers, const struct kernel_file *file, uint32_t number, uint64_t flags)
+static int write_known(const struct file_numbers *numbers, const struct kernel_file *file, uint32_t number,
+                       uint64_t flags)
 {
     struct unwind_inode key = key_of(file->device, file->inode);
     struct unwind_known value = {
@@ -41,7 +42,7 @@ static int write_known(const struct numbers *numbers, const struct kernel_file *
     return bpf_map_update_elem(numbers->map, &key, &value, flags);
 }
 
-uint32_t numbers_get(struct numbers *numbers, const struct kernel_file *file)
+uint32_t file_numbers_get(struct file_numbers *numbers, const struct kernel_file *file)
 {
     bool there = false;
     uint32_t number = file->inode ? current(numbers, file, &there) : 0;
@@ -54,9 +55,9 @@ uint32_t numbers_get(struct numbers *numbers, const struct kernel_file *file)
     return number;
 }
 
-uint32_t numbers_set(struct numbers *numbers, const struct kernel_file *file, uint32_t number)
+uint32_t file_numbers_set(struct file_numbers *numbers, const struct kernel_file *file, uint32_t number)
 {
-    size_t at = file->inode % NUMBERS_TOLD;
+    size_t at = file->inode % FILE_NUMBERS_TOLD;
     if (!file->inode || (numbers->told[at].number == number && !memcmp(&numbers->told[at].file, file, sizeof *file)))
         return 0;
     bool there;
@@ -68,7 +69,7 @@ uint32_t numbers_set(struct numbers *numbers, const struct kernel_file *file, ui
     return other == number ? 0 : other;
 }
 
-uint32_t numbers_find(const struct numbers *numbers, uint64_t device, uint64_t inode)
+uint32_t file_numbers_find(const struct file_numbers *numbers, uint64_t device, uint64_t inode)
 {
     struct unwind_inode key = key_of(device, inode);
     struct unwind_known known;

@@ -7,21 +7,21 @@
 struct image;
 struct maps;
 
-struct numbered_file {
+struct frame_file {
     struct image *image; /* NULL: it could not be opened; borrowed */
     const char *module;  /* NULL: the number is not known; borrowed */
     uint64_t asked;      /* when nobody knew the number: the generation of mappings then */
 };
 
-struct numbered_files {
-    struct numbered_file *items; /* by number */
+struct frame_files {
+    struct frame_file *items; /* by number */
     size_t count;
 };
 
-void numbered_free(struct numbered_files *files);
+void frame_files_free(struct frame_files *files);
 
 /* The file NUMBER, unknown at first, valid until the next call; NULL without memory. */
-struct numbered_file *numbered_get(struct numbered_files *files, uint32_t number);
+struct frame_file *frame_files_get(struct frame_files *files, uint32_t number);
 
 /* Where OFFSET of FILE is in MAPS, which may be NULL; 0: nowhere. */
-uint64_t numbered_address(const struct numbered_file *file, uint64_t offset, const struct maps *maps);
+uint64_t frame_files_address(const struct frame_file *file, uint64_t offset, const struct maps *maps);
