@@ -17,7 +17,8 @@ enum {
     BEFORE = 4096,         /* … without one near: decoding falls into step long before so many bytes are over */
     AFTER = 160,           /* bytes behind the function: from there it is jumped into over a short distance */
     CHUNK = 1 << 20,
-    LONGEST = 16, /* bytes of an instruction, and more */
+    WINDOW = 64 << 10, /* bytes of the file that are read at once: functions lie one behind the other */
+    LONGEST = 16,      /* bytes of an instruction, and more */
 };
 
 static const char moved[] = "the function's first instruction would be stepped, at ten times the price";
@@ -222,6 +223,9 @@ struct thread_offset {
 struct slide_file {
     struct way_file way;
     const struct binary *binary;
+    uint8_t *window; /* bytes of the file from window_offset on */
+    uint64_t window_offset;
+    size_t window_size, window_capacity;
     struct thread_offset *thread_offsets; /* words that the loader fills with these, sorted; … */
     size_t thread_offset_count, thread_offset_capacity;
     bool searched;     /* … once they have been looked for */
@@ -335,8 +339,30 @@ static bool is_thread_offset(void *context, uint64_t address, int64_t *inside)
     return found != NULL;
 }
 
+/* *BYTES are the SIZE bytes of FILE at OFFSET, until the next call; NULL where the file does not have them. -ENOMEM
+ * without memory. */
+static int look_at(struct slide_file *file, uint64_t offset, size_t size, const uint8_t **bytes)
+{
+    uint64_t inside = offset - file->window_offset;
+    *bytes = NULL;
+    if (offset < file->window_offset || inside > file->window_size || size > file->window_size - inside) {
+        size_t wanted = size > WINDOW ? size : WINDOW;
+        uint8_t *room = wanted > file->window_capacity ? realloc(file->window, wanted) : file->window;
+        if (!room)
+            return -ENOMEM;
+        file->window = room;
+        file->window_capacity = wanted > file->window_capacity ? wanted : file->window_capacity;
+        file->window_offset = offset;
+        file->window_size = binary_read(file->binary, offset, room, wanted);
+        inside = 0;
+    }
+    if (size <= file->window_size - inside)
+        *bytes = file->window + inside;
+    return 0;
+}
+
 /* Decides how far SLIDER's site slides, from the code around it. */
-static int decide(const struct slide_file *file, const struct arch_code *arch, enum slide slide, struct slider *slider)
+static int decide(struct slide_file *file, const struct arch_code *arch, enum slide slide, struct slider *slider)
 {
     const struct site *site = slider->site;
     const Elf64_Phdr *segment = elf_file_segment_at(binary_elf(file->binary), site->address, PF_X);
@@ -349,15 +375,10 @@ static int decide(const struct slide_file *file, const struct arch_code *arch, e
         .before = site->address - start, .limit = slider->limit, .address = site->address, .file = &file->way};
     code.size = site->size < most ? site->size : most;
     code.after = AFTER < most - code.size ? AFTER : most - code.size;
-    uint8_t *bytes = malloc(code.before + code.size + code.after);
-    if (!bytes)
-        return -ENOMEM;
-    size_t length = binary_read(file->binary, site->offset - code.before, bytes, code.before + code.size + code.after);
-    code.bytes = bytes;
-    if (length == code.before + code.size + code.after)
+    int result = look_at(file, site->offset - code.before, code.before + code.size + code.after, &code.bytes);
+    if (code.bytes)
         slide_find(arch, &code, slide, &slider->place);
-    free(bytes);
-    return 0;
+    return result;
 }
 
 /* Those that slide, by address. */
@@ -415,8 +436,7 @@ static int scan_segment(const struct slide_file *file, const struct arch_code *a
 }
 
 /* Asks all of the file's code whether the SLIDERS that would move may. */
-static int confirm(const struct slide_file *file, const struct arch_code *arch, struct sliders *sliders,
-                   enum slide slide)
+static int confirm(struct slide_file *file, const struct arch_code *arch, struct sliders *sliders, enum slide slide)
 {
     const struct elf_file *elf = binary_elf(file->binary);
     struct sliders moving = {.items = sliders->items};
@@ -442,21 +462,27 @@ static int confirm(const struct slide_file *file, const struct arch_code *arch, 
 }
 
 /* How the kernel gets past the instruction of SITE. */
-static enum entry entry_of(const struct binary *binary, const struct site *site)
+static enum entry entry_of(struct slide_file *file, const struct site *site)
 {
-    uint8_t code[LONGEST];
+    uint8_t own[LONGEST];
+    const uint8_t *code;
     struct arch_instruction instruction;
-    if (!arch_code()->decode(code, binary_read(binary, site->offset, code, sizeof code), &instruction))
+    size_t size = sizeof own;
+    if (look_at(file, site->offset, size, &code) < 0 || !code) { /* at the file's end */
+        size = binary_read(file->binary, site->offset, own, sizeof own);
+        code = own;
+    }
+    if (!arch_code()->decode(code, size, &instruction))
         return ENTRY_STEPPED;
     return instruction.replaced ? ENTRY_REPLACED : instruction.emulated ? ENTRY_EMULATED : ENTRY_STEPPED;
 }
 
 /* SITES are of one file, each function's entry before its exits. */
-static void find_entries(const struct binary *binary, struct site *sites, size_t count)
+static void find_entries(struct slide_file *file, struct site *sites, size_t count)
 {
     enum entry last = ENTRY_STEPPED;
     for (size_t i = 0; i < count; i++)
-        sites[i].first = sites[i].entry = last = sites[i].is_exit ? last : entry_of(binary, &sites[i]);
+        sites[i].first = sites[i].entry = last = sites[i].is_exit ? last : entry_of(file, &sites[i]);
 }
 
 /* Moves SLIDER's site to its place. */
@@ -527,10 +553,11 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, const struct
         file.binary = binary;
         const Elf64_Phdr *threads = elf_file_segment(binary_elf(binary), PT_TLS);
         file.way.thread_size = threads ? threads->p_memsz : 0;
-        find_entries(binary, sites + i, n);
+        find_entries(&file, sites + i, n);
         result = slide_in_file(&file, sites + i, n, slide);
         free(file.symbols);
         free(file.thread_offsets);
+        free(file.window);
         binary_close(binary);
     }
     for (size_t i = 0; i < count && result == 0; i++)
