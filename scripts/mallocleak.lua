@@ -11,7 +11,7 @@ exits, or after count reports.
   --older AGE        only blocks that are at least this old, such as 5s
   --min-size BYTES   only blocks of at least this size
   --max-size BYTES   only blocks of at most this size
-  --sample N         follows one block in N, chosen by address, and scales the numbers: estimates, at less cost
+  --sample N         follows one block in N, chosen by address, and scales what they hold: estimates, at less cost
   --combined-only    one line per stack: bytes, blocks and functions; no ages
   --folded FILE      also writes the last report's bytes to FILE as folded stacks, for a flame graph
   --max N            room for N blocks at a time (default 1000000)
@@ -101,8 +101,10 @@ local function held(now)
 end
 
 local function print_header(now)
-  up.printf("mallocleak: %s, %s, %s, %s\n", target, text.time(now - trace:began_at()),
-    plural(allocations:get() * options.sample, "allocation"), plural(frees:get() * options.sample, "free"))
+  -- An address that is used again and again is in a sample always or never: calls cannot be scaled.
+  up.printf("mallocleak: %s, %s, %s, %s%s\n", target, text.time(now - trace:began_at()),
+    plural(allocations:get(), "allocation"), plural(frees:get(), "free"),
+    options.sample > 1 and (" at one address in %s"):format(thousands(options.sample)) or "")
 end
 
 local INDENT = (" "):rep(9)
@@ -167,7 +169,7 @@ local function print_report(now)
   reports = reports + 1
   print_header(now)
   if options.sample > 1 then
-    up.printf("   one block in %s was followed: all numbers are estimates\n", thousands(options.sample))
+    up.printf("   one block in %s was followed: bytes and blocks are estimates\n", thousands(options.sample))
   end
   up.printf("\n")
   if options.combined_only and shown > 0 then up.printf("%15s %11s  %s\n", "bytes", "blocks", "stack") end

@@ -494,7 +494,7 @@ session 'a file that is loaded again takes the place of what it had declared' <<
 < 2	uprobe libc:free
 > reload "$D/nothing.lua"
 < cannot open
-> after("50ms", function() before = ticks[2] + ticks[3] after("50ms", function() print("stopped", ticks[2] + ticks[3] == before, ticks[1] > 0) end) end)
+> after("50ms", function() before = (ticks[2] or 0) + (ticks[3] or 0) after("50ms", function() print("stopped", (ticks[2] or 0) + (ticks[3] or 0) == before, (ticks[1] or 0) > 0) end) end)
 < stopped	true	true
 > save "$D/saved.lua"
 < entries
@@ -550,6 +550,16 @@ rm -f "$D/go"
 < tick
 ^C
 < > 
+> live(1, "1x")
+< live: '1x' is not a duration
+> live(1, 5)
+< too short a time
+> n = count()
+< >
+> n:top(3)
+< (empty)
+> help(5)
+< >
 > 41 + 1
 < 42
 < >

@@ -136,7 +136,7 @@ local function other_frees(trace, room)
   if space.sharing() > 0 then whose[#whose + 1] = "are of a process that was not followed" end
   if is_narrowed() then whose[#whose + 1] = "are of a thread that is not traced" end
   if #whose == 0 or trace.came_later or not core.target.command() then table.insert(whose, 1, "were there before") end
-  local old, copied, lines = trace.blocks.unknown:get() * trace.sample, trace.blocks.copied:get() * trace.sample, {}
+  local old, copied, lines = trace.blocks.unknown:get(), trace.blocks.copied:get(), {}
   if old > 0 then
     lines[1] = ("%s of blocks that %s"):format(text.plural(old, "free"), table.concat(whose, ", or "))
   end

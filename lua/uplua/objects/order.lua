@@ -75,14 +75,28 @@ function order.sort(keys, values, less)
   return sorted_keys, sorted_values
 end
 
+local iterators = setmetatable({}, { __mode = "k" }) -- function → what it iterates over
+
 -- An iterator over the first N of lists KEYS and VALUES.
 function order.each(keys, values, n)
   local i = 0
   n = math.min(n or #keys, #keys)
-  return function()
+  local function each()
     i = i + 1
     if i <= n then return keys[i], values[i] end
   end
+  iterators[each] = { keys, values, n }
+  return each
+end
+
+-- What FN, one of these iterators, goes over: lists of keys and values; nil where it is none. For the prompt, at which
+-- one types n:top(5).
+function order.listed(fn)
+  local of = iterators[fn]
+  if not of then return nil end
+  local keys, values = {}, {}
+  for i = 1, of[3] do keys[i], values[i] = of[1][i], of[2][i] end
+  return keys, values
 end
 
 -- Raises, at the line of who called WHO, that T is neither a table nor a shared object.

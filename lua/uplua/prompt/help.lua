@@ -95,7 +95,7 @@ function help.called(value)
   for _, row in ipairs(help.OWN) do
     if row[1] ~= "_" and rawequal(value, rawget(_G, row[1])) then return row[1] end
   end
-  local public = names.public(value)
+  local public = type(value) ~= "number" and type(value) ~= "boolean" and names.public(value) or nil
   if public then return public end
   if object.is(value) then return api.class(rawget(value, "kind")) end
   for _, probe in ipairs(require "uplua.probe.handle".probes()) do

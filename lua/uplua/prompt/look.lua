@@ -133,12 +133,14 @@ function look.live(what, period)
   if not terminal.interactive() then error("live: this terminal's cursor cannot be moved (TERM)", 0) end
   local mine = own()
   look.stop()
+  local ns, wrong = text.wait(period or "1s")
+  if not ns or ns == 0 then error("live: " .. (wrong or "the period must be longer than zero"), 2) end
+  mine.timer = loop.every(ns, repaint)
   mine.fn = function()
     local shown = what
     if type(what) == "function" then shown = what() end
     return type(shown) == "string" and shown or value.show(shown)
   end
-  mine.timer = loop.every(period or "1s", repaint)
   draw()
 end
 

@@ -3,6 +3,8 @@
 -- the user's but __tostring, and nothing that a target chose drives the terminal.
 local ffi      = require "ffi"
 local names    = require "uplua.prompt.names"
+local order    = require "uplua.objects.order"
+local printer  = require "uplua.objects.printer"
 local record   = require "uplua.objects.record"
 local terminal = require "uplua.term.terminal"
 local text     = require "uplua.base.text"
@@ -205,6 +207,9 @@ end
 
 -- V, of which "_" is the name, for WIDTH columns (nil: the terminal's, or 80).
 function value.show(v, width)
+  local keys, values = nil, nil
+  if type(v) == "function" then keys, values = order.listed(v) end
+  if keys then return value.harmless(printer.entries(keys, values, #keys)) end
   if not (record.is(v) or is_plain_table(v)) then return leaf(v, LONGEST) end
   width = math.max(width or terminal.size() or 80, NARROWEST)
   local out = { width = width, open = {} }

@@ -259,8 +259,10 @@ local function check(options)
   if options.follow and options.tids then
     wrong("--follow is for processes, not for threads: give -p instead of --tid")
   end
-  if options.watch and (not options.script or options.script == "-" or options.interactive or options.explain) then
+  if options.watch and (not options.script or options.script == "-") then
     wrong("--watch is for a script that is run from its file")
+  elseif options.watch and (options.interactive or options.explain) then
+    wrong("--watch runs the script; it does not go with -i, --explain and --check")
   end
   if options.symbolize and not options.script then wrong(NO_ADDRESSES) end
   if options.follow and not options.pids and not options.command then

@@ -50,7 +50,12 @@ end
 local function trees()
   local list, home = { "/usr/local" }, system.environment "HOME"
   local tree = home and home:find "^/" and home .. "/.luarocks"
-  if tree and (options.trust or not system.trust_problem(tree)) then table.insert(list, 1, tree) end
+  local problem = tree and not options.trust and system.trust_problem(tree)
+  if problem then
+    tell(("root uses nothing of %s: %s; change that, or say --trust"):format(text.escape(tree), text.escape(problem)))
+  elseif tree then
+    table.insert(list, 1, tree)
+  end
   return list
 end
 

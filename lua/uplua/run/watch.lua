@@ -70,17 +70,21 @@ local function is_same(a, b)
   return true
 end
 
--- Has the MAPS of the new version stand for those of the old one that are called and declared alike. Returns a function
--- that takes it back.
-local function adopt(maps)
+-- Has the MAPS of the new version stand for those of the old one that are called and declared alike; adds to TOLD the
+-- others of the old one. Returns a function that takes it back.
+local function adopt(maps, told)
   local undo = {}
   for name, old in pairs(own().maps) do
     local new = maps[name]
     if new and new ~= old and rawget(new, "kind") == rawget(old, "kind") and
        is_same(rawget(new, "options"), rawget(old, "options")) then
       undo[#undo + 1] = object.replace(old, new)
+    elseif new ~= old then
+      told[#told + 1] = new and ("%s is declared differently, and begins anew"):format(name) or
+                        ("there is no %s any more"):format(name)
     end
   end
+  table.sort(told)
   return function()
     for i = #undo, 1, -1 do undo[i]() end
   end
@@ -108,15 +112,15 @@ end
 -- Runs CHUNK, a version of the script, with its arguments, and attaches what it declares; KEEPING: with the maps of the
 -- version before. Returns messages. Where anything fails, that version goes on, and the error is raised.
 local function take_over(chunk, keeping, ...)
-  local environment, undo = fresh_environment(chunk), nil
+  local environment, told, undo = fresh_environment(chunk), {}, nil
   local ok, result = xpcall(function(...)
     local maps = maps_of(chunk, environment, ...)
-    undo = keeping and adopt(maps)
+    undo = keeping and adopt(maps, told)
     if used_setup() then used_setup().commit(files.silence) end
     loop.run_starts()
     return maps
   end, failure.trace, ...)
-  if ok then return keep(result, environment) end
+  if ok then return keep(result, environment), told end
   if undo then undo() end
   if used_setup() then used_setup().discard() end
   files.discard()
@@ -132,14 +136,15 @@ local function reload(arguments)
     if not chunk then return false, message end
     return pcall(take_over, chunk, keeping, unpack(arguments, 1, arguments.n))
   end
-  local ok, result = version(true)
+  local ok, result, told = version(true)
   local why = not ok and tostring(result)
   if why and why:find "when it was loaded" then ok, result = version(false) end
   if not ok then
     return failure.report(("%s\n  %s as it was before goes on"):format(result, path))
   end
-  for _, told in ipairs(result) do
-    failure.report(told .. (why and ("; its maps begin anew: %s"):format(why) or ""))
+  for _, message in ipairs(result) do
+    failure.report(why and ("%s; its maps begin anew: %s"):format(message, why) or
+      table.concat({ message, unpack(told) }, "; "))
   end
 end
 
