@@ -404,21 +404,61 @@ static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint
     }
 }
 
+enum { NEAR = 130, WORDS = 64 /* that begin in a block */ };
+
+/* A word that begins anywhere. */
+typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
+
+/* Whether one of the WORDS words from BLOCK on may be ABSOLUTE … ABSOLUTE + SPAN, or that once its place and RELATIVE
+ * are added: by their low 32 bits, as compilers make vectors of these loops. */
+static bool block_may_lead(const uint8_t *block, uint32_t absolute, uint32_t relative, uint32_t span)
+{
+    uint32_t found = 0;
+    for (uint32_t phase = 0; phase < 4; phase++) {
+        const loose_word *words = (const loose_word *)(block + phase);
+        for (uint32_t i = 0; i < WORDS / 4; i++)
+            found |= (uint32_t)(words[i] - absolute < span) | (uint32_t)(words[i] + relative + phase + 4 * i < span);
+    }
+    return found;
+}
+
+/* Whether the word at AT of CODE leads to LOW … HIGH: as a distance from what is behind it, or as an address. */
+static bool word_leads(const uint8_t *code, size_t at, uint64_t address, uint64_t low, uint64_t high)
+{
+    int32_t word;
+    memcpy(&word, code + at, sizeof word);
+    return (uint64_t)(int64_t)word - low < high - low || address + at + 4 + (uint64_t)(int64_t)word - low < high - low;
+}
+
+/* Whether a byte behind 7x, eb or e0 … e3 does, as the distance of a near jump. Others are too far away. */
+static bool near_leads(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high)
+{
+    int64_t first = (int64_t)(low - address) - NEAR, last = (int64_t)(high - address) + NEAR;
+    for (int64_t at = first > 1 ? first : 1; at < last && at < (int64_t)size; at++) {
+        uint8_t before = code[at - 1];
+        if (((before & 0xf0) == 0x70 || before == 0xeb || (before & 0xfc) == 0xe0) &&
+            address + (uint64_t)at + 1 + (uint64_t)(int64_t)(int8_t)code[at] - low < high - low)
+            return true;
+    }
+    return false;
+}
+
 /* Any byte behind 7x, eb or e0 … e3 may be the distance of a near jump, any four bytes that of a far one or of lea, or
  * an address in a program that is not moved. */
 static bool leads_nowhere(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high)
 {
-    for (size_t at = 0; at < size; at++) {
-        uint8_t before = at ? code[at - 1] : 0;
-        if (((before & 0xf0) == 0x70 || before == 0xeb || (before & 0xfc) == 0xe0) &&
-            address + at + 1 + (uint64_t)(int64_t)(int8_t)code[at] - low < high - low)
-            return false;
-        if (at + 4 > size)
-            continue;
-        int32_t word;
-        memcpy(&word, code + at, sizeof word);
-        if ((uint64_t)(int64_t)word - low < high - low || address + at + 4 + (uint64_t)(int64_t)word - low < high - low)
-            return false;
+    if (near_leads(code, size, address, low, high))
+        return false;
+    size_t at = 0;
+    while (at + 4 <= size) {
+        bool is_block = at + WORDS + 3 <= size && high - low < UINT32_MAX;
+        size_t end = is_block ? at + WORDS : at + 1;
+        if (!is_block ||
+            block_may_lead(code + at, (uint32_t)low, (uint32_t)(address + at + 4 - low), (uint32_t)(high - low)))
+            for (size_t one = at; one < end; one++)
+                if (word_leads(code, one, address, low, high))
+                    return false;
+        at = end;
     }
     return true;
 }
@@ -447,5 +487,5 @@ const struct arch_code arch_code_x86_64 = {
     .far_length = 6,
     .leads_nowhere = leads_nowhere,
     .jumps_by_none = jumps_by_none,
-    .near_reach = 130, /* 7x, eb, e0 … e3 with one byte of distance */
+    .near_reach = NEAR, /* 7x, eb, e0 … e3 with one byte of distance */
 };

@@ -381,16 +381,23 @@ static int decide(struct slide_file *file, const struct arch_code *arch, enum sl
     return result;
 }
 
+enum { SEEN_BITS = 10 };
+
 /* Those that slide, by address. */
 struct sliders {
     struct slider *items;
     size_t count;
+    uint64_t seen[1 << SEEN_BITS]; /* what something was found to lead to last */
 };
 
 /* Something leads to ADDRESS: the slider behind whose entry that is. */
 static void note_target(uint64_t address, void *context)
 {
     struct sliders *sliders = context;
+    uint64_t *seen = &sliders->seen[address * 0x9e3779b97f4a7c15 >> (64 - SEEN_BITS)]; /* a hash */
+    if (*seen == address) /* functions are called many times */
+        return;
+    *seen = address;
     size_t low = 0, high = sliders->count; /* the last whose entry is below ADDRESS */
     while (low < high) {
         size_t middle = low + (high - low) / 2;
