@@ -39,7 +39,7 @@ local options = up.args {
   { "older",     "AGE",   "duration", 0,       "only blocks at least this old, such as 5s" },
   { "min-size",  "BYTES", "size",     false,   "only blocks of at least this size" },
   { "max-size",  "BYTES", "size",     false,   "only blocks of at most this size" },
-  { "sample",    "N",     "integer",  1,       "follow one block in N, and scale the numbers" },
+  { "sample",    "N",     "integer",  1,       "follow one block in N, and scale what is held" },
   { "combined-only",                           "one line per stack; no ages" },
   { "folded",    "FILE",  "string",   false,   "write folded stacks, for a flame graph, to FILE" },
   { "max",       "N",     "integer",  1000000, "room for N blocks at a time" },

@@ -53,10 +53,8 @@ static int system_trust_problem(lua_State *L)
 /* sudo_home() → the home of the user that sudo was called by, nil where root was not made so by sudo */
 static int system_sudo_home(lua_State *L)
 {
-    const char *caller = geteuid() == 0 ? secure_getenv("SUDO_UID") : NULL;
-    char *end = NULL;
-    unsigned long number = caller ? strtoul(caller, &end, 10) : 0;
-    const struct passwd *user = caller && end != caller && !*end && number ? getpwuid((uid_t)number) : NULL;
+    uid_t caller = geteuid() == 0 ? trust_sudo_user() : 0;
+    const struct passwd *user = caller ? getpwuid(caller) : NULL;
     return core_push_string(L, user ? user->pw_dir : NULL);
 }
 

@@ -52,17 +52,22 @@ static bool trust_visit(const char *path, void *trusted)
     return true;
 }
 
-static void find_trusted(struct trusted *trusted, bool sudo)
+uid_t trust_sudo_user(void)
 {
-    const char *caller = sudo ? secure_getenv("SUDO_UID") : NULL;
+    const char *caller = secure_getenv("SUDO_UID");
     char *end = NULL;
     unsigned long number = caller ? strtoul(caller, &end, 10) : 0;
+    return caller && end != caller && !*end ? (uid_t)number : 0;
+}
+
+static void find_trusted(struct trusted *trusted, bool sudo)
+{
     char *executable = path_executable();
     if (executable)
         each_above(executable, trust_visit, trusted);
     free(executable);
-    if (caller && end != caller && !*end)
-        trusted->users[trusted->user_count++] = (uid_t)number;
+    if (sudo)
+        trusted->users[trusted->user_count++] = trust_sudo_user();
 }
 
 static bool is_trusted_user(const struct trusted *trusted, uid_t user)

@@ -2,6 +2,10 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
+
+/* The user that sudo was called by ($SUDO_UID); 0 where sudo was not called, or by root. */
+uid_t trust_sudo_user(void);
 
 /*
  * Who else can replace the file or folder PATH, or a folder above it: a sentence, malloc'd, such as "/srv/lib can be
