@@ -3,6 +3,7 @@
 # make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
 # make bench-followed N=20   the stacks of what commands execute: how many are incomplete, and what they cost
 # make test-long  the tests that take minutes because they compare more
+# make test-manual  types all pages of the manual that a newcomer types, and compares what is printed
 # make doc        writes doc/api.md and the definitions for editors (build/luacats) from lua/uplua/api/
 # make lint       checks layers, warnings    make asan     C tests under the address and undefined sanitizers
 # make golden     accepts changes of the generated code and of reports: see the difference in git diff tests/golden
@@ -11,19 +12,26 @@
 # make test-arguments compares arguments by name with gdb's, in zlib, lua5.4, sqlite3 and leveldb by two compilers; fetches their sources
 # make test-vars  compares variables with gdb's at many instructions of zlib, bzip2, lua5.4, sqlite3 and leveldb, the same way
 # make test-slide    compares probes that have slid with probes at the entries, in runs of Debian's programs, and prints how many slide
-# make test-neighbours   runs scripts and the tools that people use for the same on one run of a program; installs these
-# make test-browser  opens flame graphs in Chromium, which it installs
+# make test-neighbours   runs scripts and the tools that people use for the same on one run of a program, and each line of the pages
+#                 "coming from …" beside that of the other tool; installs these tools
+# make test-neighbours-vm   the same for lines that ask for kprobes, in an emulated machine with Debian's kernel 6.1
+# make test-strace   runs systrace.lua and strace on 60 commands, and compares their lines; part of test-neighbours
+# make test-browser  opens flame graphs and follows the links of the manual in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, and BPF objects, under libFuzzer
 # make test-vm    boots Debian's kernels 6.1 and 6.12 in qemu, and runs there the tests that ask something of the kernel
 # make test-fresh   README's two commands in new Debian roots: a bare one, and one with other allocators, C libraries and compilers
 # make test-load N=50 TESTS="tests/lua/x_test.lua …" LOAD=8   runs each of these N times, while LOAD programs more want the CPUs
+# make static     one stripped file without any library, build/static/uplua; make test-static tries it in roots with nothing else, and in Debian's
 # make ARCH=aarch64   builds for another CPU, with Debian's packages for it, into build/aarch64; test-vm boots that, too
 # make install DESTDIR= PREFIX=/usr/local    make uninstall, with the same    make manual: man pages and HTML    make clean
 
 VERSION := 1.0
 PREFIX  ?= /usr/local
 MACHINE := $(shell uname -m)
+# Also from the environment, where it names a CPU that can be built for: others have the kernel's names there.
+ifneq ($(origin ARCH) $(ARCH),environment aarch64)
 ARCH    := $(MACHINE)
+endif
 LUAJIT  ?= luajit
 V       ?= 0
 
@@ -72,7 +80,7 @@ BUILD   ?= $(OUT)
 # --- what there is: new files are picked up by themselves -------------------------------------------------------------
 
 OTHER_ARCH  := $(filter-out src/arch/$(ARCH).%,$(wildcard src/arch/x86_64.* src/arch/aarch64.*))
-C_FILES     := $(filter-out $(OTHER_ARCH),$(shell find src -name "*.c" | sort))
+C_FILES     := $(filter-out $(OTHER_ARCH) src/static/%,$(shell find src -name "*.c" | sort))
 S_FILES     := $(shell find src -name "*.S" | sort)
 LUA_FILES   := $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua lua/*/*/*/*.lua)
 TEST_FILES  := $(wildcard tests/c/*_test.c)
@@ -105,9 +113,7 @@ WARNINGS := -Wall -Wextra -Wshadow $(WERROR)
 CC_FLAGS  = -std=gnu11 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -pthread $(SANITIZE) -D_GNU_SOURCE \
             -DUPLUA_VERSION='"$(VERSION)"' -Isrc -I$(OUT) $(PACKAGE_CFLAGS) $(CPPFLAGS)
 LIBS      = $(PACKAGE_LIBS) -lZydis -liberty -llzma -lz -ldl -lm
-# LuaJIT finds the embedded modules and the C functions that Lua calls by FFI through dlsym; the modules' objects, which
-# `luajit -b` writes, do not say that they need no executable stack.
-EXPORTS  := luaJIT_BC_* map_* ring_* symbols_* stack_*
+# The modules' objects, which `luajit -b` writes, do not say that they need no executable stack.
 LD_FLAGS  = $(SANITIZE) -pthread -Wl,-z,noexecstack,-z,relro,-z,now $(LDFLAGS)
 
 .DELETE_ON_ERROR:
@@ -123,7 +129,7 @@ $(CHECKED): tools/deps.sh
 	@mkdir -p $(@D) && touch $@
 
 deps:
-	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install $(if $(SYSROOT),$(ARCH))
 
 # Objects are made again when the compiler or its flags change, and only then.
 FLAGS = $(CC) $(CC_FLAGS) $(LD_FLAGS)
@@ -153,6 +159,7 @@ $(BUILD)/%.o: src/%.c $(BUILD)/.flags | $(OUT)/opcodes.h $(OUT)/syscall_names.h
 $(BUILD)/%.o: src/%.S $(BUILD)/.flags | $(OUT)/opcodes.h
 	@mkdir -p $(@D)
 	$(call say,AS,$<) $(CC) $(CC_FLAGS) -Wa,-I$(OUT) -MMD -MP -c -o $@ $<
+$(BUILD)/lua/natives.o: $(OUT)/natives_table.h
 $(BUILD)/compile/object/library.o: $(OUT)/library.bpf.o
 $(BUILD)/compile/machine/stack_frame.o: $(OUT)/library_stack.h
 
@@ -166,8 +173,13 @@ $(OUT)/modules/%.o: lua/%.lua | $(CHECKED)
 	$(call say,LUA,$<) cd lua && $(LUAJIT) -bg $(LUA_FOR) -t o -n $(subst /,.,$*) $*.lua $(CURDIR)/$@
 
 # What Lua shares with C and BPF, from their headers: compiled to assembly for the CPU that is built for, of which the
-# values are read, and never run. The declarations are the headers' own.
+# values are read, and never run. The declarations are the headers' own. Other builds of the same sources, such as the
+# sanitizers', take what the first one makes.
 CONTRACT := $(OUT)/lua/uplua/contract.lua
+ifneq ($(BUILD),$(OUT))
+$(CONTRACT) $(OUT)/natives_table.h:
+	@$(MAKE) --no-print-directory BUILD=$(OUT) SANITIZE= $@
+else
 
 # Macros that are numbers: not MAP_FAILED, which is an address, and no sizes.
 FLAG_HEADERS := fcntl.h sched.h sys/mman.h linux/mman.h sys/socket.h
@@ -186,16 +198,28 @@ $(CONTRACT): tools/contract/generate.lua $(OUT)/contract.s $(OUT)/contract.i
 	@mkdir -p $(@D)
 	$(call say,GEN,$@) $(LUAJIT) $< $(OUT)/contract.s $(OUT)/contract.i > $@
 
+$(OUT)/natives_table.h: tools/contract/generate.lua $(OUT)/contract.i
+	$(call say,GEN,$@) $(LUAJIT) $< $(OUT)/contract.i > $@
+
+-include $(OUT)/contract.d
+endif
+
 $(OUT)/modules/uplua/contract.o: $(CONTRACT)
 	@mkdir -p $(@D)
 	$(call say,LUA,$<) cd $(OUT)/lua && $(LUAJIT) -bg $(LUA_FOR) -t o -n uplua.contract uplua/contract.lua \
 	    $(CURDIR)/$@
 
--include $(OUT)/contract.d
+# The names of modules, by their files.
+MODULES  := $(subst /,.,$(LUA_FILES:lua/%.lua=%)) uplua.contract
 
-$(UPLUA): $(OBJECTS) $(LUA_OBJECTS) $(BUILD)/.flags
-	$(call say,LINK,$@) $(CC) $(LD_FLAGS) $(EXPORTS:%=-Wl,--export-dynamic-symbol='%') -o $@ \
-	    $(OBJECTS) $(LUA_OBJECTS) $(LIBS)
+# Written anew when there is another module, and only then.
+$(OUT)/embedded.c: FORCE | $(CHECKED)
+	@mkdir -p $(@D) && $(LUAJIT) tools/embed.lua modules $(MODULES) > $@.new && { cmp -s $@.new $@ || cp $@.new $@; }
+$(BUILD)/embedded.o: $(OUT)/embedded.c $(BUILD)/.flags
+	$(call say,CC,$<) $(CC) $(CC_FLAGS) -c -o $@ $<
+
+$(UPLUA): $(OBJECTS) $(LUA_OBJECTS) $(BUILD)/embedded.o $(BUILD)/.flags
+	$(call say,LINK,$@) $(CC) $(LD_FLAGS) -o $@ $(OBJECTS) $(BUILD)/embedded.o $(LUA_OBJECTS) $(LIBS)
 
 # --- tests ------------------------------------------------------------------------------------------------------------
 
@@ -238,7 +262,14 @@ PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 test-long:
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install long
 	@$(MAKE) --no-print-directory tests
-	@UPLUA_LONG=1 BUILD=build tools/test.sh $(shell grep -l UPLUA_LONG tests/c/*_test.c tests/lua/*_test.lua)
+	@UPLUA_LONG=1 BUILD=build tools/test.sh $(shell grep -l UPLUA_LONG tests/c/*_test.c tests/cli/*_test.sh tests/lua/*_test.lua)
+
+# Types the whole manual, as a newcomer does, of which `make test` types a sample.
+.PHONY: test-manual
+test-manual: deps
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install long
+	@$(MAKE) --no-print-directory tests
+	@UPLUA_LONG=1 BUILD=build tools/test.sh $(shell grep -l 'require "typed"\.test' tests/lua/*_test.lua)
 
 asan: | $(CHECKED)
 	@$(MAKE) --no-print-directory BUILD=build/asan CFLAGS='-O1 -g -DUPLUA_CHECK' \
@@ -270,7 +301,7 @@ test-load: tests
 .PHONY: test-browser
 test-browser:
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install browser
-	@$(MAKE) --no-print-directory uplua
+	@$(MAKE) --no-print-directory uplua $(EXAMPLES)
 	@prove --exec tools/test-one.sh tests/browser/*_test.sh
 
 # Compares stacks with gdb's, on Debian's programs: no part of `make test`.
@@ -309,6 +340,30 @@ test-neighbours:
 	@$(MAKE) --no-print-directory tests
 	@prove --timer --exec tools/test-one.sh tests/neighbours/*_test.lua
 
+# The same pages, in an emulated machine with Debian's kernel 6.1, which has kprobes, and where nothing else runs.
+# What bpfcc-tools compile with: Python, LLVM, and the kernel's headers.
+NEIGHBOURS_VM := perl expr getent stdbuf /usr/libexec/coreutils/libstdbuf.so bpftrace perf $(addprefix /usr/sbin/,\
+    opensnoop statsnoop runqslower cpudist hardirqs softirqs tcpconnect mountsnoop filetop capable cachestat vfsstat biolatency)
+BPFCC_VM = python3 sync /usr/lib/x86_64-linux-gnu/librt.so.1 /usr/lib/python3.11/ /usr/lib/python3/dist-packages/bcc/ $(wildcard /usr/lib/python3.11/lib-dynload/_ctypes.*.so) \
+    $(wildcard /usr/lib/x86_64-linux-gnu/libbcc.so.0) $(addprefix /usr/sbin/,funccount-bpfcc pidpersec-bpfcc syncsnoop-bpfcc) \
+    $(addsuffix /,$(lastword $(wildcard /usr/src/linux-headers-6.1.*-common)) $(lastword $(wildcard /usr/src/linux-headers-6.1.*-cloud-amd64)) \
+    $(lastword $(wildcard /lib/modules/6.1.*-cloud-amd64)))
+.PHONY: test-neighbours-vm boot-neighbours
+test-neighbours-vm:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install vm
+	@$(MAKE) --no-print-directory boot-neighbours
+
+# By a make of its own: another one has looked for these files before they were installed.
+boot-neighbours: tests
+	@VM_DIR=build/vm-neighbours VM_MEMORY=4096 VM_WITH='$(NEIGHBOURS_VM) $(BPFCC_VM)' tests/vm/run $(addprefix tests/neighbours/,from_bcc_test.lua from_bpftrace_test.lua from_perf_test.lua)
+
+.PHONY: test-strace
+test-strace:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install
+	@$(MAKE) --no-print-directory tests
+	@prove --timer --exec tools/test-one.sh tests/neighbours/systrace_test.lua
+
 demo: deps
 	@$(MAKE) --no-print-directory demo-programs
 	@examples/demo.sh
@@ -329,19 +384,13 @@ golden: tests
 -include tests/bench/rules.mk
 -include tests/fuzz/rules.mk
 
+BENCH_PARTS := run names allocators redis emits timelines sampling churn heap price scripts reports prompt
+
 bench:
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench
 	@$(MAKE) --no-print-directory bench-programs
-	@tests/bench/run
-	@tests/bench/names
-	@tests/bench/allocators
-	@tests/bench/redis
-	@tests/bench/emits
-	@tests/bench/sampling
-	@tests/bench/churn
-	@tests/bench/scripts
-	@./uplua tests/bench/hits.lua
-	@./uplua tests/bench/functions.lua
+	@failed=0; for part in $(BENCH_PARTS); do tests/bench/$$part || failed=1; done; \
+	for script in hits functions; do ./uplua tests/bench/$$script.lua || failed=1; done; exit $$failed
 
 # Stacks of what commands execute, with and without tables of earlier runs: about ten minutes.
 bench-followed: N ?= 20
@@ -377,9 +426,10 @@ $(LUACATS): $(wildcard lua/uplua/api/*.lua) tools/api/luacats.lua | $(CHECKED)
 	$(call say,GEN,$@) $(LUAJIT) tools/api/luacats.lua $(@D)
 
 .PHONY: lint-objects
-lint-objects: $(OBJECTS) $(C_TESTS)
+lint-objects: $(OBJECTS) $(STATIC_FILES:src/%.c=$(BUILD)/%.o) $(C_TESTS)
 
 include tools/install.mk
+include tools/static.mk
 
 clean:
 	rm -rf build uplua

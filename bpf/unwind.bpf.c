@@ -332,13 +332,11 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
                                                 struct place *place)
 {
     __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space), i = 0;
-    struct unwind_early *early = early_of(tgid, uplua_unwind_program());
-    if (!early)
-        return NO_FILE;
-    while (i < UNWIND_RANGES && address - early->ranges[i].start >= early->ranges[i].size)
+    struct unwind_early *early = early_of(tgid, uplua_unwind_program()); /* 0: there is no memory for it now */
+    while (early && i < UNWIND_RANGES && address - early->ranges[i].start >= early->ranges[i].size)
         i++;
     OPAQUE(i);
-    if (i < UNWIND_RANGES) {
+    if (early && i < UNWIND_RANGES) {
         place->number = early->ranges[i].number;
         place->offset = address - early->ranges[i].start + early->ranges[i].offset;
         return FOUND;
@@ -366,6 +364,8 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
     if (address - start >= size) /* changed just now */
         return NO_FILE;
     place->offset = address - start + offset;
+    if (!early)
+        return FOUND;
     __u64 at = __sync_fetch_and_add(&early->count, 1);
     OPAQUE(at);
     if (at < UNWIND_RANGES) {

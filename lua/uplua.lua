@@ -38,7 +38,7 @@ for module, names in pairs {
 
   -- operations of handlers
   ["compile.builtin"] = "i8 i16 i32 i64 u8 u16 u32 u64 read_i8 read_i16 read_i32 read_i64 read_u8 read_u16 read_u32 "
-    .. "read_u64 str kstr buf kbuf cast sym",
+    .. "read_u64 str kstr buf kbuf cast kcast sym",
 
   -- the run
   ["base.loop"] = "every after at_start at_stop at_exit exit",

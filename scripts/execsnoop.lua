@@ -7,6 +7,9 @@ prints a line for each program that a process becomes (exec), and for each attem
 
   -x, --exits            a line for each end, too: its status, and how long the program ran
   -n, --name TEXT        only lines with TEXT in them
+  -b, --by WHAT          with columns for the thread, cgroup, container, cpu, or an expression of the event
+  -k, --key [NAME=]EXPR  a column NAME with the value of EXPR, an expression of the event e, such as e.uid; may be
+                         repeated
 
 With `uplua --follow execsnoop.lua -- COMMAND` what the command starts is told, too. Up to 20 arguments are shown, and
 of long ones up to 255 bytes for each of these; "…" stands for what is left out.
@@ -15,17 +18,24 @@ of long ones up to 255 bytes for each of these; "…" stands for what is left ou
   $ uplua --follow execsnoop.lua -- make
 --]=]
 local up   = require "uplua"
+local by   = require "uplua.by"
 local text = require "uplua.text"
+local view = require "uplua.view"
 
 local options = up.args {
   "execsnoop.lua [options] [-- PID ... or COMMAND]",
   { "exits,x",                          "a line for each end, too" },
   { "name,n",  "TEXT", "string", false, "only lines with TEXT in them" },
+  by.option, by.key,
   arguments = 0,
 }
 
 local MOST, LONGEST, PATH = 20, 256, 4096 -- arguments; bytes of a part of one, and of a path
 local events = up.ring { size = "4M" }
+
+local who = by.new(options.by, { keys = options.key })
+local function whose(e) return 0 end
+if who then whose = who.key end
 
 -- A process ends with the last of its threads. Its status is what its parent waits for (wait_task_zombie in the
 -- kernel's kernel/exit.c).
@@ -51,12 +61,14 @@ up.raw_tracepoint("sched_process_exec", function(e)
   events:emit {
     at = e.time, pid = e.pid, comm = e.comm,
     born = e.args.p.start_boottime, parent = up.i64(e.args.p.real_parent.tgid), rest = at < last,
+    who = whose(e),
   }
 end)
 
 up.sysreturn({ "execve", "execveat" }, function(e)
   if e.ret < 0 then
-    events:emit { failed = e.time, pid = e.pid, comm = e.comm, ret = e.ret, path = up.str(e.args.filename, PATH) }
+    events:emit { failed = e.time, pid = e.pid, comm = e.comm, ret = e.ret,
+                  path = up.str(e.args.filename, PATH), who = whose(e) }
   end
 end)
 
@@ -65,14 +77,21 @@ if options.exits then
     local p = e.args.p
     if p.signal.live.counter == 0 then -- two threads that end at once may both see this
       events:emit { ended = e.time, pid = e.pid, born = p.group_leader.start_boottime, comm = p.group_leader.comm,
-                    code = status(p) }
+                    code = status(p), who = whose(e) }
     end
   end)
 end
 
-local function line(format, ...)
-  local shown = format:format(...)
-  if not options.name or shown:find(options.name, 1, true) then up.printf("%s\n", shown) end
+local lines = view.stream {
+  { "time", "Time", "clock" }, { "comm", "Process", "text", 15 }, { "pid", "PID", "number", 7 },
+  { "parent", "Parent", "number", 7 }, who and who.columns, { "command", "Command" },
+}
+
+-- Prints ROW, of EV.
+local function tell(ev, row)
+  if not options.name or (row.comm .. " " .. row.command):find(options.name, 1, true) then
+    lines:print(who and who:fill(row, ev.who) or row)
+  end
 end
 
 local function exit_of(code)
@@ -98,18 +117,19 @@ events:each(function(ev)
     local list = words[pid] or {}
     for i, word in ipairs(list) do list[i] = text.quote(word) end
     if ev.rest then list[#list + 1] = "…" end
-    local command = text.escape(table.concat(list, " "))
-    line("%s  %-15s %7d %7d  %s", up.clock(ev.at), text.escape(ev.comm), pid, ev.parent, command)
+    tell(ev, { time = ev.at, comm = ev.comm, pid = pid, parent = ev.parent, command = table.concat(list, " ") })
     words[pid] = nil
     began[pid] = options.exits and { at = ev.at, born = ev.born } or nil
   elseif ev.failed then
-    local path, why = text.escape(ev.path or "?"), up.errno_name(-ev.ret)
-    line("%s  %-15s %7d %7s  %s: %s", up.clock(ev.failed), text.escape(ev.comm), pid, "", path, why)
+    local why = up.errno_name(-ev.ret)
+    local command = ("%s: %s"):format(ev.path or "?", why)
+    tell(ev, { time = ev.failed, comm = ev.comm, pid = pid, error = why, command = command })
   elseif began[pid] and began[pid].born == ev.born then
-    line("%s  %-15s %7d %7s  ended with %s after %s", up.clock(ev.ended), text.escape(ev.comm), pid, "",
-      exit_of(ev.code), text.time(ev.ended - began[pid].at))
+    local took, how = ev.ended - began[pid].at, exit_of(ev.code)
+    tell(ev, { time = ev.ended, comm = ev.comm, pid = pid, ended = how, elapsed = took,
+           command = ("ended with %s after %s"):format(how, text.time(took)) })
     began[pid] = nil
   end
 end)
 
-up.printf("%-15s  %-15s %7s %7s  %s\n", "Time", "Process", "PID", "Parent", "Command")
+lines:titles()

@@ -9,7 +9,12 @@ function's time includes that of those that it calls, and of their probes; what 
 the end.
 
   -c, --by-caller        by function and caller
-  -p, --by-process       by process and function
+  -b, --by WHAT          by WHAT and function: process, thread, cgroup, container, cpu, or an expression of the event
+                         such as e.uid
+  -p, --by-process       as --by process
+  -k, --key [NAME=]EXPR  by the value of EXPR, too, an expression of the event e, in a column NAME; may be repeated
+  -s, --sum [NAME=]EXPR  a column with the sum of EXPR's values: 'bytes=e.arg2'; may be repeated
+  -w, --where EXPR       only hits for which EXPR is true: 'e.arg0 > 4096'; behind a spec, of that one alone
   -H, --histogram        a histogram for each, too
   -i, --interval TIME    prints the times each TIME, too
   -n, --top N            the N in which most time was spent (default 20; 0: all)
@@ -19,6 +24,7 @@ A spec is libc:malloc, 'libc:str*', syscall:openat, kprobe:vfs_read. Calls that 
   $ uplua funclatency.lua 'libc:f*sync' -- postgres
 --]=]
 local up    = require "uplua"
+local by    = require "uplua.by"
 local specs = require "uplua.specs"
 local text  = require "uplua.text"
 local view  = require "uplua.view"
@@ -26,69 +32,87 @@ local view  = require "uplua.view"
 local options = up.args {
   "funclatency.lua [options] SPEC ... [-- PID ... or COMMAND]",
   { "by-caller,c",                            "by function and caller" },
-  { "by-process,p",                           "by process and function" },
+  by.option,
+  { "by-process,p",                           "as --by process" },
+  by.key, by.sum, specs.where,
   { "histogram,H",                            "a histogram for each, too" },
   { "interval,i",  "TIME", "duration", false, "print the times each TIME, too", least = "10ms" },
   { "top,n",       "N",    "integer",  20,    "the N in which most time was spent; 0: all" },
 }
 if #options == 0 then up.args.fail "which functions? Give specs, such as libc:malloc" end
-if options.by_caller and options.by_process then up.args.fail "--by-caller and --by-process: choose one" end
 
 local took = up.hdr(2, { unit = "ns" })
 
+local who = by.new(options.by or options.by_process and "process", { keys = options.key })
+local sums = by.sums(options.sum)
+local function whose(e) return 0 end
+if who then whose = who.key end
+local function caller(e) return 0 end
+if options.by_caller then function caller(e) return e:ustack(1) end end
+
 local several = specs.ambiguous(options)
 
-local function measure(e) took[e.func]:add(e.elapsed) end
-if options.by_caller then function measure(e) took[{ e.func, e:ustack(1) }]:add(e.elapsed) end end
-if options.by_process then function measure(e) took[{ e.func, e.comm, e.pid }]:add(e.elapsed) end end
-if several then function measure(e) took[{ e.func, e.probe }]:add(e.elapsed) end end
-if several and options.by_caller then function measure(e) took[{ e.func, e:ustack(1), e.probe }]:add(e.elapsed) end end
-if several and options.by_process then
-  function measure(e) took[{ e.func, e.comm, e.pid, e.probe }]:add(e.elapsed) end
-end
+local add = sums.add
+local function key(e) return e.func end
+if several then function key(e) return { e.func, e.probe } end end
+if who or options.by_caller then function key(e) return { e.func, e.probe, whose(e), caller(e) } end end
 
 for _, spec in ipairs(options) do
   if spec == "syscall:*" then
     up.args.fail "syscall:'*' is one probe of all calls, which does not know their names; syscalls.lua tells them apart"
   end
 end
-up.retprobe(options, measure)
+specs.probe(options, { returns = true }, function(e)
+  local k = key(e)
+  add(e, k)
+  took[k]:add(e.elapsed)
+end)
 
 local latencies = view.new {
   { "func", "Function" },
   options.by_caller and { "caller", "Called by" },
-  options.by_process and { "comm", "Process" },
-  options.by_process and { "pid", "PID", "number" },
+  who and who.columns,
   { "calls", "Calls", "count" },
   { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
   { "p999", "p99.9", "ns" }, { "p9999", "p99.99", "ns" }, { "max", "Longest", "ns" },
   { "sum", "Total", "ns" },
+  sums.columns, options.histogram and { "histogram", "Histogram", "histogram" },
   by = "sum", top = options.top,
 }
 
 -- The first line of a stack of one frame.
 local function caller_of(stack) return tostring(stack):match "%s*([^\n]*)" end
 
+local named, functions = {}, 0
+
 up.report(options.interval, function()
+  sums:take()
   local rows = {}
   for key, h in took:take():pairs() do
-    local row = { func = key, calls = h.count, max = h.max, sum = h.sum, histogram = h }
+    local row = sums:fill({ func = key, calls = h.count, max = h.max, sum = h.sum, histogram = h, behind = h }, key)
     for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9, p9999 = 99.99 } do row[name] = h:percentile(p) end
-    if options.by_caller then row.func, row.caller = key[1], caller_of(key[2]) end
-    if options.by_process then row.func, row.comm, row.pid = key[1], key[2], key[3] end
-    if several then row.func, row.probe = key[1], key[options.by_process and 4 or options.by_caller and 3 or 2] end
+    if several or who or options.by_caller then row.func, row.probe = key[1], key[2] end
+    if who then
+      who:fill(row, key[3])
+      row.who = who:text(key[3])
+    end
+    if options.by_caller then row.caller = caller_of(key[4]) end
     rows[#rows + 1] = row
+    if not named[row.func] then named[row.func], functions = true, functions + 1 end
   end
   if several then specs.name_apart(rows, options) end
+  if latencies:data(rows) then return end
   for _, row in ipairs(latencies:print(rows)) do
     if options.histogram then
-      local where = row.caller and " from " .. row.caller or row.comm and " in " .. text.escape(row.comm) or ""
+      local where = (row.caller and " from " .. row.caller or "") .. (row.who and " in " .. text.escape(row.who) or "")
       up.printf("\n%s%s\n%s\n", row.func, where, row.histogram)
     end
   end
-end)
+end, { tables = true })
 
 up.at_exit(function()
   local net = up.probe_cost()
-  if net then up.printf("Times of functions are %s.\n", net) end
+  if not net then return end
+  up.printf("Times of functions are %s%s.\n", net,
+    functions > 1 and "; one that calls others of these has their probes in its time" or "")
 end)

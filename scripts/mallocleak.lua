@@ -8,13 +8,20 @@ prints a report every interval (seconds, or "500ms", "2m"; default 10 s) and one
 exits, or after count reports.
 
   --top N            the N stacks that hold most (default 10; 0: all)
-  --older AGE        only blocks that are at least this old, such as 5s
+  --older AGE        only blocks that are at least this old, such as 5s; --gc AGE: the same
   --min-size BYTES   only blocks of at least this size
   --max-size BYTES   only blocks of at most this size
   --sample N         follows one block in N, chosen by address, and scales what they hold: estimates, at less cost
   --combined-only    one line per stack: bytes, blocks and functions; no ages
-  --folded FILE      also writes the last report's bytes to FILE as folded stacks, for a flame graph
+  --growth           only stacks that hold more from report to report, the fastest first
+  --difference       what has changed since the report before
+  --peak             at the end also what was held at the moment at which the most was
+  -o FILE            the last report as a file, too: .pb.gz (pprof), .svg (a flame graph) or .folded; also --folded FILE
+                     and --flame FILE
   --max N            room for N blocks at a time (default 1000000)
+  --prove[=PASSES]   looks which of the blocks are lost: no pointer to them is left in the target's memory
+  --stop[=TIME]      the same with the target stopped, for 100ms at most: one exact pass
+  --fail-on-leak     ends with status 4 if a block is proven lost; --fail-on-suspect: if one is unreachable
 
   mallocleak: leaky (pid 4242), 30.0 s, 1,204,551 allocations, 1,204,322 frees
 
@@ -30,19 +37,29 @@ another, only the outermost counts. What was allocated before uplua was there is
 --]=]
 local up         = require "uplua"
 local allocators = require "uplua.allocators"
-local file       = require "uplua.file"
+local files      = require "uplua.stack_files"
+local heap       = require "uplua.heap"
 local text       = require "uplua.text"
+local view       = require "uplua.view"
 
 local options = up.args {
   "mallocleak.lua [options] [interval [count]] -- PID... or COMMAND",
   { "top",       "N",     "integer",  10,      "the N stacks that hold most; 0: all" },
   { "older",     "AGE",   "duration", 0,       "only blocks at least this old, such as 5s" },
+  { "gc",        "AGE",   "duration", 0,       "the same: only what survived that long" },
   { "min-size",  "BYTES", "size",     false,   "only blocks of at least this size" },
   { "max-size",  "BYTES", "size",     false,   "only blocks of at most this size" },
   { "sample",    "N",     "integer",  1,       "follow one block in N, and scale what is held" },
   { "combined-only",                           "one line per stack; no ages" },
-  { "folded",    "FILE",  "string",   false,   "write folded stacks, for a flame graph, to FILE" },
+  { "growth",                                  "only stacks that hold more and more, the fastest first" },
+  { "difference",                              "what has changed since the report before" },
+  { "peak",                                    "at the end also what was held when the most was" },
+  files.output, files.folded, files.flame, files.before,
   { "max",       "N",     "integer",  1000000, "room for N blocks at a time" },
+  { "prove", "[=PASSES]", "integer",  false,   "which blocks no pointer leads to, in at most 20 passes" },
+  { "stop",  "[=TIME]",   "duration", false,   "the same with the target stopped, for 100ms at most" },
+  { "fail-on-leak",                            "status 4 if a block is proven lost" },
+  { "fail-on-suspect",                         "status 4 if a block is unreachable, proven or not" },
   arguments = 2,
 }
 
@@ -56,11 +73,14 @@ if options.min_size and options.max_size and options.min_size > options.max_size
   up.args.fail("no block has at least %d and at most %d bytes", options.min_size, options.max_size)
 end
 if options.max < 1 then up.args.fail("--max: there must be room for a block") end
-if options.folded then -- what cannot be written is better known before the run
-  local file, why = io.open(options.folded, "a")
-  if not file then error("--folded: " .. why, 0) end
-  file:close()
+local proves = options.prove or options.stop or options.fail_on_leak or options.fail_on_suspect
+if proves and (options.sample > 1 or options.min_size or options.max_size) then
+  up.args.fail("--prove needs all blocks: without --sample, --min-size and --max-size")
 end
+if options.prove == 0 then up.args.fail("--prove: nothing can be told after no pass") end
+if options.growth and options.difference then up.args.fail("--growth and --difference: choose one") end
+options.older = math.max(options.older, options.gc)
+files.check(options)
 
 -- Handlers ------------------------------------------------------------------------------------------------------------
 
@@ -76,8 +96,12 @@ if options.min_size or options.max_size then follow = of_size(options.min_size o
 
 local function warn(message) io.stderr:write("mallocleak: ", message, "\n") end
 
-local trace = allocators.trace({
-  blocks = options.max, stack = true, sample = options.sample, follow = follow, warn = warn,
+local trace, prove_last
+up.at_stop(function() if prove_last then prove_last() end end) -- before the trace's own, which ends the following
+
+trace = allocators.trace({
+  blocks = options.max, option = "--max", stack = true, sample = options.sample, follow = follow, warn = warn,
+  peak = options.peak, totals = options.pprof ~= nil,
 }, {
   allocated = function() allocations:inc() end,
   freed = function() frees:inc() end,
@@ -87,112 +111,123 @@ local trace = allocators.trace({
 
 local target = trace:target() -- while there is a process to ask
 local reports = 0
-local thousands, plural = text.thousands, text.plural
+local plural = text.plural
 
--- What is held at NOW, by stack, and the sum; estimates where one block in N was followed.
+-- Estimates, where one block in N was followed.
+local function scale(list)
+  for _, h in ipairs(list) do h.bytes, h.blocks = h.bytes * options.sample, h.blocks * options.sample end
+  return list
+end
+
+-- What is held at NOW, by stack, and the sum.
 local function held(now)
   local list, sum = trace:held(now, options.older)
-  local function scale(h) h.bytes, h.blocks = h.bytes * options.sample, h.blocks * options.sample end
-  for _, h in ipairs(list) do scale(h) end
-  for _, h in ipairs(sum.processes) do scale(h) end
-  scale(sum)
-  scale(sum.young)
-  return list, sum
+  scale { sum, sum.young }
+  sum.gone = sum.gone * options.sample
+  scale(sum.processes)
+  return scale(list), sum
 end
 
 local function print_header(now)
   -- An address that is used again and again is in a sample always or never: calls cannot be scaled.
   up.printf("mallocleak: %s, %s, %s, %s%s\n", target, text.time(now - trace:began_at()),
     plural(allocations:get(), "allocation"), plural(frees:get(), "free"),
-    options.sample > 1 and (" at one address in %s"):format(thousands(options.sample)) or "")
+    options.sample > 1 and (" at one address in %s"):format(text.thousands(options.sample)) or "")
 end
 
-local INDENT = (" "):rep(9)
-
-local function print_stack(h, now)
-  local ages = "oldest " .. text.time(now - h.oldest)
-  if h.blocks > 1 then ages = ages .. ", newest " .. text.time(now - h.newest) end
-  up.printf("   %s in %s, %s\n%s\n\n", plural(h.bytes, "byte"), plural(h.blocks, "block"), ages,
-    (h.name:gsub("%s*([^\n]+)", "\n" .. INDENT .. "%1"):sub(2)))
+local function print_lines(lines)
+  for _, line in ipairs(lines) do up.printf("%s\n", line) end
 end
 
--- "zmalloc < dictExpand < main", as many whole names as fit into WIDTH columns.
-local function one_line(stack, width)
-  local names, line = {}, nil
-  for name in stack:folded():gmatch "[^;]+" do table.insert(names, 1, name) end
-  for i, name in ipairs(names) do
-    local longer = line and line .. " < " .. name or name
-    if text.width(longer) > width - (i < #names and 6 or 0) then return (line or name) .. " < ..." end
-    line = longer
-  end
-  return line
-end
+local blocks = view.new {
+  { "bytes", "Bytes", "bytes" }, { "blocks", "Blocks", "count" }, { "oldest", "Oldest", "ns" },
+  { "newest", "Newest", "ns" }, { "stack", "Stack" },
+}
 
-local function print_line(h)
-  up.printf("%15s %11s  %s\n", thousands(h.bytes), thousands(h.blocks), one_line(h.stack, 50))
-end
-
--- How much more there is than the first N of LIST, whose elements are called ONE and MANY.
-local function print_rest(list, n, indent, one, many)
-  local bytes, blocks = 0, 0
-  for i = n + 1, #list do bytes, blocks = bytes + list[i].bytes, blocks + list[i].blocks end
-  if #list > n then
-    up.printf("%sand %s with %s in %s\n", indent, plural(#list - n, one, many), plural(bytes, "byte"),
-      plural(blocks, "block"))
-  end
-end
-
--- What each process holds, where there are several that hold something.
-local function print_processes(list)
-  local shown = options.top == 0 and #list or math.min(options.top, #list)
-  for i = 1, #list > 1 and shown or 0 do
+-- The first of LIST, with ages at NOW, as data; false where the report is text.
+local function write_data(list, now)
+  local rows = {}
+  for i = 1, options.top == 0 and #list or math.min(options.top, #list) do
     local h = list[i]
-    up.printf("      %s in %s: %s\n", plural(h.bytes, "byte"), plural(h.blocks, "block"), text.escape(h.name))
+    rows[i] = { bytes = h.bytes, blocks = h.blocks, oldest = now - h.oldest, newest = now - h.newest, stack = h.stack }
   end
-  print_rest(list, shown, "      ", "more process", "more processes")
+  return blocks:data(rows)
 end
 
--- What the total does not have.
-local function print_left_out(sum)
-  local young, gone = sum.young, sum.gone * options.sample
-  if young.blocks > 0 then
-    up.printf("   left out: %s in %s that are younger than %s\n", plural(young.bytes, "byte"),
-      plural(young.blocks, "block"), text.time(options.older))
+local growth, before = heap.growth(), nil
+
+local function print_stacks(list, now)
+  if options.growth then list = growth:growing(list) end
+  if write_data(list, now) then return end
+  if options.growth and #list == 0 then up.printf("   no stack grows from report to report, as far as is known\n") end
+  if not (options.difference and before) then
+    return print_lines(heap.held(list, { top = options.top, combined = options.combined_only, now = now,
+      growth = growth }))
   end
-  if gone > 0 then up.printf("   %s gone with the program that executed this one\n", plural(gone, "block")) end
+  local changes, sum = heap.difference(before, list)
+  print_lines(heap.changes(changes, sum, { top = options.top }))
 end
 
 local function print_report(now)
   local list, sum = held(now)
-  local shown = options.top == 0 and #list or math.min(options.top, #list)
   if reports > 0 then up.printf("\n") end
   reports = reports + 1
+  growth:add(list, now)
   print_header(now)
   if options.sample > 1 then
-    up.printf("   one block in %s was followed: bytes and blocks are estimates\n", thousands(options.sample))
+    up.printf("   one block in %s was followed: bytes and blocks are estimates\n", text.thousands(options.sample))
   end
   up.printf("\n")
-  if options.combined_only and shown > 0 then up.printf("%15s %11s  %s\n", "bytes", "blocks", "stack") end
-  for i = 1, shown do
-    if options.combined_only then print_line(list[i]) else print_stack(list[i], now) end
-  end
-  if options.combined_only and shown > 0 then up.printf("\n") end
-  print_rest(list, shown, "   ", "more stack")
-  up.printf("   total %s in %s from %s\n", plural(sum.bytes, "byte"), plural(sum.blocks, "block"),
-    plural(#list, "stack"))
-  print_processes(sum.processes)
-  print_left_out(sum)
+  print_stacks(list, now)
+  print_lines(heap.total(list, sum, { top = options.top, older = options.older }))
+  before = list
   return list
 end
 
--- One line per list of names, outermost first: the format of flamegraph.pl, speedscope and others.
-local function write_folded(list)
-  local lines = {}
-  for _, h in ipairs(list) do
-    lines[#lines + 1] = ("%s %s\n"):format(text.escape(h.stack:folded()), text.integer(h.bytes))
+local function print_peak()
+  local list, sum = trace:peak()
+  up.printf("\n   peak: %s, after %s\n\n", plural(sum.bytes * options.sample, "byte"),
+    text.time(math.max(sum.at - trace:began_at(), 0)))
+  print_lines(heap.held(scale(list), { top = options.top, combined = options.combined_only }))
+end
+
+-- Proofs --------------------------------------------------------------------------------------------------------------
+
+local how = { passes = tonumber(options.prove), stop = options.stop == true and "100ms" or options.stop or nil }
+local proof -- the last one that tells of a process
+
+local function is_known(of)
+  for _, process in ipairs(of.processes) do
+    if not process.failed then return true end
   end
-  local written, why = file.write(options.folded, table.concat(lines))
-  if not written then error("--folded: cannot write " .. why, 0) end
+  return false
+end
+
+-- Takes OF for the proof unless its processes had ended by then and an earlier one knows of them.
+local function take_proof(of)
+  if is_known(of) or not proof then proof = of end
+end
+
+local proven = view.new {
+  { "proven", "Lost", "bytes" }, { "proven_blocks", "Lost blocks", "count" }, { "suspected", "Unreachable", "bytes" },
+  { "suspected_blocks", "Unreachable blocks", "count" }, { "held", "Held", "bytes" },
+  { "held_blocks", "Held blocks", "count" },
+  { "young", "Young", "bytes" }, { "unknown", "Unknown", "bytes" }, { "stack", "Stack" },
+}
+
+local function print_proof(now)
+  if reports > 0 then up.printf("\n") end
+  reports = reports + 1
+  print_header(now)
+  if now - proof.ended > 1e9 then up.printf("   as it was %s before the end:\n", text.time(now - proof.ended)) end
+  if proven:data(heap.rows(proof)) then return end
+  print_lines(heap.lines(proof, options.top))
+end
+
+local function fail_on_leaks()
+  local lost = proof.sum.proven.blocks
+  if options.fail_on_suspect then lost = lost + proof.sum.suspected.blocks end
+  if lost > 0 and (options.fail_on_leak or options.fail_on_suspect) then up.exit(4) end
 end
 
 local stopped
@@ -201,13 +236,27 @@ up.after(0, function() io.stderr:write("mallocleak: tracing ", text.escape(targe
 
 up.every(interval, function()
   if reports + 1 >= count then return up.exit() end
-  print_report(up.now())
+  if not proves then return print_report(up.now()) end
+  heap.prove(trace, how, function(of)
+    take_proof(of)
+    print_proof(up.now())
+  end)
 end)
 
+if proves and up.target().command then heap.prove_end(trace, how, take_proof) end
+prove_last = proves and function() take_proof(heap.prove_now(trace, how)) end
 up.at_stop(function() stopped = up.now() end)
 
 up.at_exit(function()
-  local list = print_report(stopped)
+  local list
+  if proves then
+    print_proof(stopped)
+    fail_on_leaks()
+  else
+    list = print_report(stopped)
+  end
+  if options.peak then print_peak() end
   for _, line in ipairs(trace:missing "--max") do up.printf("   %s\n", line) end
-  if options.folded then write_folded(list) end
+  list = list or held(stopped)
+  files.write(options, heap.profile(list, options.pprof and scale(trace:totals()), proof))
 end)

@@ -6,7 +6,12 @@ runqlat: how long do threads wait for a CPU?
 measures the time from when a thread could run, since it was woken or another one was given its CPU, to when it runs,
 and prints at the end how long that was: much, where there are more threads than CPUs.
 
-  -p, --by-process       by process
+  -b, --by WHAT          by WHAT: process, thread, cgroup, container, cpu, or an expression of the event
+                         such as e.uid
+  -p, --by-process       as --by process
+  -k, --key [NAME=]EXPR  by the value of EXPR, too, an expression of the event e, in a column NAME; may be repeated
+  -s, --sum [NAME=]EXPR  a column with the sum of EXPR's values, of the event e at the beginning of each wait: where the
+                         thread leaves the CPU; may be repeated
   -H, --histogram        a histogram of each, too
   -i, --interval TIME    prints the times each TIME, too
   -n, --top N            the N that waited longest in all (default 20; 0: all)
@@ -16,55 +21,76 @@ A thread counts from the first time on that it leaves a CPU while it is traced.
   $ uplua --duration 10s runqlat.lua --by-process
 --]=]
 local up   = require "uplua"
+local by   = require "uplua.by"
 local text = require "uplua.text"
 local view = require "uplua.view"
 
 local options = up.args {
   "runqlat.lua [options] [-- PID ... or COMMAND]",
-  { "by-process,p",                          "by process" },
+  by.option,
+  { "by-process,p",                          "as --by process" },
+  by.key, by.sum,
   { "histogram,H",                           "a histogram of each, too" },
   { "interval,i", "TIME", "duration", false, "print the times each TIME, too", least = "10ms" },
   { "top,n",      "N",    "integer",  20,    "the N that waited longest in all; 0: all" },
   arguments = 0,
 }
 
-local asleep = up.hash { max = 65536 } -- thread → its process
-local ready  = up.hash { max = 65536 } -- thread → { since, pid, comm }
+local asleep = up.hash { max = 65536 } -- thread → { who, values }: by whom it counts
+local ready  = up.hash { max = 65536 } -- thread → { since, who, values }
 local waited = up.hdr(2, { unit = "ns" })
 
-local function key(comm, pid) return 0 end
-if options.by_process then function key(comm, pid) return { comm, pid } end end
+-- Whose the wait is, is known when the thread leaves a CPU, but for the CPU that it comes to.
+local of_cpu = options.by == "cpu"
+local by_whom = not of_cpu and options.by or options.by_process and "process"
+local who, cpu = by.new(by_whom, { keys = options.key }), of_cpu and by.new "cpu"
+local sums = by.sums(options.sum)
+local values, put = sums.values, sums.put
+local function whose(e) return 0 end
+if who then whose = who.key end
+local function key(e, left) return left end
+if cpu and who then function key(e, left) return { left, e.cpu } end end
+if cpu and not who then function key(e, left) return e.cpu end end
 
 -- The state of the thread that leaves the CPU: 0 where it could run. One that has ended does not come back: its number
 -- is another's then.
 local DEAD = 0x80 -- TASK_DEAD of include/linux/sched.h
 local function state(e) return bit.band(e.args.prev_state, 0xff) end
 
-up.raw_tracepoint("sched_switch", function(e)
+-- Of --cpu is the CPU that a thread comes to; it waits for that after it was on another.
+local cpus = up.target().cpus
+local function counts(e) return true end
+if cpus then counts = up.expression("e.cpu == " .. table.concat(cpus, " or e.cpu == "), { kind = "condition" }) end
+
+up.raw_tracepoint("sched_switch", { every_cpu = true }, function(e)
   if e.tid ~= 0 then
     if state(e) == 0 then
-      ready[e.tid] = { since = e.time, pid = e.pid }
+      ready[e.tid] = { since = e.time, who = whose(e), values = values(e) }
     elseif state(e) ~= DEAD then
-      asleep[e.tid] = e.pid
+      asleep[e.tid] = { who = whose(e), values = values(e) }
     end
   end
 end)
 
 -- Any process may wake a thread or leave the CPU to it.
-up.raw_tracepoint("sched_wakeup", { all = true }, function(e)
+up.raw_tracepoint("sched_wakeup", { all = true, every_cpu = true }, function(e)
   local tid = e.args.p.pid
-  local pid = asleep[tid]
-  if pid then
-    ready[tid] = { since = e.time, pid = pid }
+  local left = asleep[tid]
+  if left then
+    ready[tid] = { since = e.time, who = left.who, values = left.values }
     asleep[tid] = nil
   end
 end)
 
-up.raw_tracepoint("sched_switch", { all = true }, function(e)
+up.raw_tracepoint("sched_switch", { all = true, every_cpu = true }, function(e)
   local next = e.args.next
   local r = ready[next.pid]
   if r then
-    waited[key(next.comm, r.pid)]:add(e.time - r.since)
+    if counts(e) then
+      local k = key(e, r.who)
+      put(r.values, k)
+      waited[k]:add(e.time - r.since)
+    end
     ready[next.pid] = nil
   end
   if state(e) == DEAD then
@@ -73,26 +99,39 @@ up.raw_tracepoint("sched_switch", { all = true }, function(e)
 end)
 
 local waits = view.new {
-  options.by_process and { "comm", "Process" },
-  options.by_process and { "pid", "PID", "number" },
+  cpu and cpu.columns, who and who.columns,
   { "times", "Times", "count" },
   { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" }, { "p999", "p99.9", "ns" },
-  { "max", "Longest", "ns" }, { "sum", "Total", "ns" },
+  { "max", "Longest", "ns" }, { "sum", "Total", "ns" }, sums.columns,
+  options.histogram and { "histogram", "Histogram", "histogram" },
   by = "sum", top = options.top,
 }
 
 up.report(options.interval, function()
   local rows = {}
+  sums:take()
   for k, h in waited:take():pairs() do
-    local row = { times = h.count, max = h.max, sum = h.sum, histogram = h }
+    local row = { times = h.count, max = h.max, sum = h.sum, histogram = h, behind = h }
     for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9 } do row[name] = h:percentile(p) end
-    if options.by_process then row.comm, row.pid = k[1], k[2] end
+    local words = {}
+    if cpu then
+      local on = who and k[2] or k
+      cpu:fill(row, on)
+      words[1] = cpu:text(on)
+    end
+    if who then
+      local left = cpu and k[1] or k
+      who:fill(row, left)
+      words[#words + 1] = who:text(left)
+    end
+    sums:fill(row, k)
+    row.who = #words > 0 and table.concat(words, ", ") or nil
     rows[#rows + 1] = row
   end
+  if waits:data(rows) then return end
   for _, row in ipairs(waits:print(rows)) do
     if options.histogram then
-      local who = row.comm and ("%s (pid %d)\n"):format(text.escape(row.comm), row.pid) or ""
-      up.printf("\n%s%s\n", who, row.histogram)
+      up.printf("\n%s%s\n", row.who and text.escape(row.who) .. "\n" or "", row.histogram)
     end
   end
-end)
+end, { tables = true })

@@ -3,12 +3,18 @@ top: who does it most, right now?
 
   uplua top.lua [options] SPEC ... [-- PID ... or COMMAND]
 
-prints each second who hit the probes most often, in place on a terminal. What comes behind the last whole second is
-left out, unless there is no whole one.
+prints each second who hit the probes most often. On a terminal the table lives: arrows choose another order and a row,
+/ filters, p pauses, q ends with the last table. What comes behind the last whole second is left out, unless there is no
+whole one.
 
-  -k, --key EXPR         rows by the value of EXPR, a Lua expression of the event e, such as 'e.func' or
-                         'up.str(e.arg0)' (default: the process, e.comm and e.pid)
-  -s, --sum EXPR         a column with the sum of EXPR's values, such as e.arg2; rows are sorted by it
+  -k, --key [NAME=]EXPR  rows by the value of EXPR, a Lua expression of the event e, such as 'e.func' or
+                         'up.str(e.arg0)', in a column NAME; may be repeated
+  -b, --by WHAT          rows by WHAT: process, thread, cgroup, container, cpu, or an expression of the event (default,
+                         without --key: process)
+  -s, --sum [NAME=]EXPR  a column with the sum of EXPR's values, such as 'bytes=e.arg2'; rows are sorted by the first;
+                         may be repeated
+  -w, --where EXPR       only hits for which EXPR is true: 'e.arg0 > 4096'; behind a spec, of that one alone
+  -S, --stacks           with the stacks behind each row: on a terminal Enter shows the most frequent
   -r, --return           at the return of the function: e.ret and e.elapsed, and the arguments of the call
   -n, --top N            so many rows (default 20)
   -i, --interval TIME    a table each TIME (default 1s)
@@ -17,14 +23,17 @@ left out, unless there is no whole one.
   $ uplua top.lua syscall:'*'
   $ uplua top.lua --return --sum 'e.ret > 0 and e.ret or 0' syscall:read syscall:write
 --]=]
-local up   = require "uplua"
-local text = require "uplua.text"
-local view = require "uplua.view"
+local up     = require "uplua"
+local by     = require "uplua.by"
+local specs  = require "uplua.specs"
+local stacks = require "uplua.stacks"
+local text   = require "uplua.text"
+local view   = require "uplua.view"
 
 local options = up.args {
   "top.lua [options] SPEC ... [-- PID ... or COMMAND]",
-  { "key,k",      "EXPR", "string",   false, "rows by the value of EXPR (default: the process)" },
-  { "sum,s",      "EXPR", "string",   false, "a column with the sum of EXPR's values" },
+  by.option, by.key, by.sum, specs.where,
+  { "stacks,S",                              "with the stacks behind each row, for Enter" },
   { "return,r",                              "at the return: e.ret, e.elapsed" },
   { "top,n",      "N",    "integer",  20,    "so many rows", least = 1 },
   { "interval,i", "TIME", "duration", "1s",  "a table each TIME", least = "10ms" },
@@ -32,52 +41,54 @@ local options = up.args {
 }
 if #options == 0 then up.args.fail "no probes to count: give specs, such as syscall:'*'" end
 
-local hits, sums = up.count(), up.sum()
-local key = up.expression(options.key or "{ e.comm, e.pid }", { name = "--key", at_return = "--return" })
-local sum = options.sum and up.expression(options.sum, { name = "--sum", kind = "number", at_return = "--return" })
+local AT_RETURN = { at_return = "--return" }
+local hits, by_stack = up.count(), up.count()
+local by_process = not options.key[1] and (not options.by or options.by == "process")
+local who = by.new(options.by or by_process and "process", { keys = options.key, at_return = AT_RETURN.at_return })
+local sums = by.sums(options.sum, AT_RETURN)
+local stacked, key, add = options.stacks, who.key, sums.add
 
-local function count(e) hits[key(e)]:inc() end
-if sum then
-  function count(e)
-    hits[key(e)]:inc()
-    sums[key(e)]:add(sum(e))
-  end
-end
-
-local probe = options["return"] and up.retprobe or up.probe
-probe(options, count)
+specs.probe(options, { returns = options["return"], at_return = AT_RETURN.at_return }, function(e)
+  local k = key(e)
+  add(e, k)
+  hits[k]:inc()
+  if stacked then by_stack[{ k, e:stack() }]:inc() end
+end)
 
 local busiest = view.new {
-  options.key and { "key", options.key } or { "comm", "Process" },
-  not options.key and { "pid", "PID", "number" },
-  { "hits", "Hits", "count" },
-  { "rate", "Per second", "count" },
-  sum and { "sum", options.sum, "count" },
-  by = sum and "sum" or "hits", top = options.top,
+  who.columns, { "hits", "Hits", "count" }, { "rate", "Per second", "count" }, sums.columns,
+  by = sums.columns[1] and sums.columns[1][1] or "hits", top = options.top,
 }
 
 local tables, since = 0, nil
+local KIND, KINDS = "value", "values"
+if by_process then KIND, KINDS = "process", "processes" end
 
 -- Prints who has hit the probes since the last table; PARTIAL: an interval is not over.
 local function report(partial)
   local now = up.now()
-  local passed, rows, all, added = tonumber(now - since), {}, 0, sum and sums:take()
+  sums:take()
+  local passed, rows, all = tonumber(now - since), {}, 0
+  local taken = stacked and by_stack:take()
+  local before = since
   since = now
   for k, n in hits:take():pairs() do
     all = all + n
-    local row = { hits = n, rate = math.floor(n / passed * 1e9 + 0.5), sum = added and added:get(k) or nil }
-    if options.key then row.key = k else row.comm, row.pid = k[1], k[2] end
-    rows[#rows + 1] = row
+    local row = { hits = n, rate = math.floor(n / passed * 1e9 + 0.5),
+                  behind = taken and function() return stacks.behind(taken, k) end or nil }
+    rows[#rows + 1] = who:fill(sums:fill(row, k), k)
   end
   local ended = partial and ", where it ended" or ""
-  busiest:refresh(rows, ("%s  %s of %d in %s%s")
-    :format(up.clock(now), text.plural(all, "hit"), #rows, text.time(passed), ended))
+  local heading = ("%s  %s of %s in %s%s"):format(up.clock(now), text.plural(all, "hit"),
+    text.plural(#rows, KIND, KINDS), text.time(passed), ended)
+  busiest:refresh(rows, heading, before, now)
 end
 
 -- What they have hit while some were still missing is of no interval.
 up.at_start(function()
-  hits:take()
-  if sum then sums:take() end
+  hits:clear()
+  sums:clear()
+  if stacked then by_stack:clear() end
   since = up.now()
 end)
 

@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "lua/state.h"
 #include "sys/interrupt.h"
+#include "sys/output.h"
 
 /*
  * Where a standard descriptor is closed, the next file to be opened would become it, and get the output: a BPF map, a
@@ -30,13 +30,13 @@ int main(int argc, char *argv[])
         fprintf(stderr, "uplua: %s\n", err.text);
         return 1;
     }
-    int status = state_run(L, argc, argv);
+    int status = state_run(L, &embedded_modules, argc, argv);
     /* Detached already; the kernel takes a million table entries back faster than lua_close would. */
-    bool failed = fflush(stdout) != 0 || ferror(stdout);
+    int failed = output_flush();
     if (interrupt_signal(NULL) == SIGPIPE) {
         status = 128 + SIGPIPE; /* whoever read it has had enough, which needs no word */
     } else if (failed) {
-        fprintf(stderr, "uplua: cannot write the output\n");
+        fprintf(stderr, "uplua: cannot write the output: %s\n", error_reason(failed));
         status = status ? status : 1;
     }
     exit(status);

@@ -4,7 +4,8 @@
 #                         compare with,
 #                         `install vm` also what `make test-vm` boots another kernel with, `install browser`, `install debugger`, `install arguments`
 #                         `install long`, `install slide`, `install deb` and `install fresh` what `make test-browser` and the others so named need; `check aarch64` and `install vm-aarch64` ask what
-#                         builds with ARCH=aarch64 need, and what boots such a machine
+#                         builds with ARCH=aarch64 need, and what boots such a machine; `install static` and `install static-aarch64` what
+#                         `make static` needs
 # tools/deps.sh packages  names those that `install` installs where they are missing
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X. "f X": the file X.
 # "lua X": LuaJIT finds the module X.
@@ -40,9 +41,13 @@ llvm                cmd llvm-strip
 clang-format        cmd clang-format
 perl                cmd prove
 xz-utils            cmd xz
+tmux                cmd tmux
+zsh                 cmd zsh
+strace              cmd strace
 elfutils            cmd eu-addr2line
 python3             f   /usr/bin/python3.11
 dwz                 cmd dwz
+protobuf-compiler   cmd protoc
 bpftool             f   /usr/sbin/bpftool
 libc6-dbg           f   /usr/share/doc/libc6-dbg
 libjemalloc2        f   /usr/share/doc/libjemalloc2
@@ -50,14 +55,21 @@ libtcmalloc-minimal4 f  /usr/share/doc/libtcmalloc-minimal4
 libmimalloc2.0      f   /usr/share/doc/libmimalloc2.0
 END
     [ "$for_what" != bench ] || printf '%s cmd %s\n' bpftrace bpftrace strace strace linux-perf perf redis-server redis-server \
-        redis-tools redis-benchmark
+        redis-tools redis-benchmark gdb gdb libbpf-tools /usr/sbin/opensnoop golang-go go sqlite3 sqlite3 ruby ruby openssl openssl \
+        bpfcc-tools /usr/sbin/trace-bpfcc
+    [ "$for_what" != bench ] || echo "linux-headers-cloud-amd64 f /usr/share/doc/linux-headers-cloud-amd64"
+    [ "$for_what" != bench ] || echo "python3-jsonschema f /usr/share/doc/python3-jsonschema"
     [ "$for_what" != debugger ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-benchmark \
         sqlite3 sqlite3 postgresql psql git git openssl openssl procps pgrep
     [ "$for_what" != arguments ] || printf '%s cmd %s\n' gdb gdb clang clang++ python3 /usr/bin/python3 dpkg-dev dpkg-source tcl tclsh make make util-linux setarch
     [ "$for_what" != slide ] || printf '%s cmd %s\n' gdb gdb python3 /usr/bin/python3 redis-server redis-server redis-tools redis-cli sqlite3 sqlite3 \
         openssl openssl perl perl cmake cmake gcc gcc findutils find
-    [ "$for_what" != long ] || printf '%s cmd %s\n' redis-server redis-server redis-tools redis-benchmark postgresql psql
+    [ "$for_what" != long ] || printf '%s cmd %s\n' redis-server redis-server redis-tools redis-benchmark postgresql psql sqlite3 sqlite3 \
+        strace strace openssl openssl curl curl nginx-light nginx ruby ruby gzip gzip valgrind valgrind
     [ "$for_what" != deb ] || printf '%s %s %s\n' debhelper f /usr/bin/dh dpkg-dev cmd dpkg-buildpackage lintian cmd lintian
+    case $for_what in
+    static*) printf '%s %s %s\n' dpkg-dev cmd dpkg-source libbz2-dev h bzlib.h libncurses-dev h curses.h libzycore-dev h Zycore/Types.h ;;
+    esac
     [ "$for_what" != fresh ] || echo "debootstrap f /usr/sbin/debootstrap"
     [ "$for_what" != browser ] || echo "chromium cmd chromium"
     case $for_what in
@@ -96,7 +108,7 @@ packages=$(missing)
 
 case ${1:-check} in
 check)
-    echo "uplua needs packages that are missing here. Install them with \`make deps\`, or:" >&2
+    echo "uplua needs packages that are missing here. Install them with \`make${for_what:+ ARCH=$for_what} deps\`, or:" >&2
     echo "    apt-get install --no-install-recommends$packages" >&2
     exit 1
     ;;
@@ -114,7 +126,7 @@ install)
         fi
     fi
     echo "  APT  $packages"
-    get() { $root env DEBIAN_FRONTEND=noninteractive apt-get -q "$@"; }
+    get() { $root env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@"; }
     # The lists of a fresh machine are empty, those of an old one name versions that are gone: update when needed.
     log=$(mktemp) || exit 1
     trap 'rm -f "$log"' EXIT

@@ -1,6 +1,6 @@
 # The manual as man pages and as HTML, and what is installed.
 
-PAGES := README.md $(wildcard doc/*.md doc/scripts/*.md)
+PAGES := README.md $(wildcard doc/*.md doc/cases/*.md doc/scripts/*.md)
 MAN   := build/manual/uplua.1 build/manual/uplua-api.3lua build/manual/uplua-handlers.7 build/manual/uplua-prompt.7 \
     $(patsubst scripts/%.lua,build/manual/uplua-%.1,$(wildcard scripts/*.lua))
 HTML  := $(PAGES:%.md=build/manual/%.html)

@@ -22,8 +22,10 @@ put()
     esac
 }
 
-own="share/uplua/scripts share/uplua/luacats/uplua share/uplua/luacats share/uplua share/doc/uplua/doc/scripts share/doc/uplua/doc
-    share/doc/uplua/examples/library/shop share/doc/uplua/examples/library/scripts share/doc/uplua/examples/library
+own="share/uplua/scripts share/uplua/luacats/uplua share/uplua/luacats share/uplua share/doc/uplua/doc/scripts share/doc/uplua/doc/cases
+    share/doc/uplua/doc
+    share/doc/uplua/examples/library/shop share/doc/uplua/examples/library/scripts
+    share/doc/uplua/examples/library/tests share/doc/uplua/examples/library
     share/doc/uplua/examples share/doc/uplua/scripts share/doc/uplua"
 
 put 755 bin uplua
@@ -37,12 +39,14 @@ put 644 share/bash-completion/completions tools/completion/uplua
 put 644 share/zsh/site-functions tools/completion/_uplua
 # The folders of the manual are those of the source, by which its links lead from page to page.
 put 644 share/doc/uplua README.md build/manual/README.html LICENSE
-put 644 share/doc/uplua/doc doc/*.md doc/style.css build/manual/doc/*.html
+put 644 share/doc/uplua/doc doc/*.md doc/*.json doc/style.css build/manual/doc/*.html
+put 644 share/doc/uplua/doc/cases doc/cases/*.md build/manual/doc/cases/*.html
 put 644 share/doc/uplua/doc/scripts doc/scripts/*.md build/manual/doc/scripts/*.html
 put 644 share/doc/uplua/examples examples/*.*
 put 644 share/doc/uplua/examples/library examples/library/*.*
 put 644 share/doc/uplua/examples/library/shop examples/library/shop/*
 put 644 share/doc/uplua/examples/library/scripts examples/library/scripts/*
+put 644 share/doc/uplua/examples/library/tests examples/library/tests/*
 put 644 share/doc/uplua/scripts scripts/*.lua
 
 if [ "$action" = uninstall ]; then

@@ -36,6 +36,8 @@ outside_lua_providers=$(find lua scripts -name '*.lua' | grep -v '^lua/uplua/pro
     forbid 'src/lua makes no system calls' \
         '(^|[^a-z_."])(syscall|open|openat|dup|isatty|read|write|mmap|ioctl|fork|execve?|waitpid|kill|epoll_(create1|ctl|wait)|signalfd|timerfd_(create|settime)|sigaction|tcsetattr|pidfd_open|mkdir|readlink) *\(' \
         src/lua/*.c
+    # What is found by symbols is not found in a file without them.
+    forbid 'Lua finds functions of C in uplua.contract.C' 'ffi\.C\.[a-z_]' $(find lua -name '*.lua')
     forbid 'bpf/ knows nothing of Lua' '[^a-z]lua_|luajit' bpf/*.[ch]
     forbid 'only a provider asks of which kind a probe is' \
         "[~=]= *\"($kinds)\"|\"($kinds)\" *[~=]=|provider(\.name)? *[~=]=" $outside_lua_providers
@@ -81,6 +83,8 @@ found=$(perl -CSD -ne 'chomp; print "$ARGV:$.: ", length, " characters\n" if len
 [ -z "$found" ] || complain 'a line of more than 120 characters' "$found"
 # shellcheck disable=SC2086
 "${LUAJIT:-luajit}" tools/sizes.lua $lua_sources $c_sources || bad=1
+# shellcheck disable=SC2046
+"${LUAJIT:-luajit}" tools/globals.lua $(find lua scripts -name '*.lua') || bad=1
 # shellcheck disable=SC2086
 found=$(awk 'FNR == 1 { first = 1 } FNR == 1 && /^#!/ { next } first { first = 0; if (!/^--/) print FILENAME } ' $lua_sources
     find src bpf tests examples -name '*.c' -exec awk 'FNR == 1 && !/^\/[*\/]/ { print FILENAME }' {} +)

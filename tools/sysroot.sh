@@ -7,7 +7,7 @@ set -euo pipefail
 DIR=$2
 
 LIBRARIES="libc6-dev libstdc++-12-dev libgcc-12-dev libluajit-5.1-dev libbpf-dev libelf-dev libdw-dev libtraceevent-dev libzydis-dev
-    libreadline-dev libiberty-dev zlib1g-dev liblzma-dev musl-dev"
+    libreadline-dev libncurses-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev libzycore-dev musl-dev"
 PROGRAMS="bash dash coreutils grep sed binutils busybox-static util-linux mount procps"
 
 rm -rf "$DIR" "$DIR.packages"

@@ -35,8 +35,10 @@ end)
 
 local OPTIONS = {
   blocks = option_table.positive, stack = option_table.boolean, follow = check_function, warn = check_function,
-  sample = option_table.positive,
+  sample = option_table.positive, option = option_table.text, peak = option_table.boolean,
+  totals = option_table.boolean,
 }
+
 -- True for the addresses of one block in N, by Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4). The
 -- address alone decides, so that an allocation and its free agree, and no stack is favoured for its rhythm.
 local function one_in(n)
@@ -106,7 +108,8 @@ local function probe_module(state, module, several)
   end
   if #far > 0 then nesting.count_far(module, far) end
   if throws then
-    state.warn(("a program that catches the std::bad_alloc of %s's operator new ends instead, while that is traced")
+    state.warn(("if %s's operator new runs out of memory while it is traced, the program ends, even one that " ..
+      "catches the std::bad_alloc of it: no option avoids that; a program that has memory enough is not affected")
       :format(name))
   end
   if #others > 0 then
@@ -131,6 +134,7 @@ end
 --   stack   of a block, where it was allocated
 --   follow  follow(e, address, bytes), for handlers: true for a block to be followed; without it, all are
 --   sample  N: knows of one block in N only, chosen by its address, at a lower price: as if there were no others
+--   peak    keeps what was held when the most was; totals: all that was allocated; both by stack, for the trace
 --   warn    warn(text): gets what a user has to know of an allocator; otherwise uplua prints it
 -- Ends the script with a message if there is no target. Raises that nothing in it is an allocator.
 function allocators.trace(options, handlers)
@@ -140,9 +144,15 @@ function allocators.trace(options, handlers)
   if not options.blocks and not next(handlers) then
     error("allocators.trace: give it a function for what is allocated, freed or resized", 2)
   end
+  if up.target().cpus then
+    error("allocators.trace: without --cpu: calls nest, and blocks are freed, on whichever CPU the thread is then", 2)
+  end
   if #core.target.pids() == 0 then args.fail("whose memory? give PIDs or a command after --") end
   if not options.blocks and (options.stack or options.follow) then
     error("allocators.trace: without blocks none is followed: give blocks = 1000000, or so", 2)
+  end
+  if not options.stack and (options.peak or options.totals) then
+    error("allocators.trace: peak and totals are by stack: give stack = true, too", 2)
   end
   space.track()
   local state = {

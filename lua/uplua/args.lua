@@ -12,8 +12,16 @@
 -- A row is { name, metavariable, type, default, help } or, for a flag, { name, help }. Types: string, number, integer
 -- (0 and up), duration (ns; the user writes 500ms, or 5 for seconds), size (bytes); `least = 1` and `most = 100` in the
 -- row are the range of the numbers. Defaults and ranges may be written as the user does: "10ms". A default of false or
--- nil means that the option may be missing: write false, since a row has no holes. "top,T" also gives the option the
--- letter -T. The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the options.
+-- nil means that the option may be missing: write false, since a row has no holes. With `of_argument = true` in the row
+-- the option belongs to the argument that it stands behind: opts.of[1].where of opts[1]; before all arguments it is
+-- opts.where. With `several = true` the option may be given several times, and is a list of what was given, in this
+-- order; any other option with a value that is given twice is refused. With a metavariable "[=N]" the value may be
+-- missing: --top=5 is 5, --top is true. "top,T" also gives the option the letter -T. A list of rows in the place of one
+-- stands for each of them (uplua.stack_report). The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the
+-- options.
+-- Every script has --output FILE, --format json|csv|text, --strict, --top N, and for stacks --lines, --modules,
+-- --addresses, --kernel and --user, too (uplua --help), unless it declares its own; one that reports by up.report has
+-- --interval.
 -- --help prints the help, with the first line of the script's banner (--[=[ name: what is it for?), and ends with
 -- status 0; a wrong option prints a message and ends with status 2.
 local option_table = require "uplua.base.option_table"
@@ -43,7 +51,18 @@ local TYPES = {
 
 local OPTIONS = { arguments = option_table.integer(0, 2 ^ 53) }
 local function any(value) return value end
-local RANGE = { least = any, most = any }
+local RANGE = { least = any, most = any, of_argument = option_table.boolean, several = option_table.boolean }
+
+-- The rows of DECLARATION, those of lists of rows among them.
+local function given_rows(declaration)
+  local list = {}
+  for i = 2, #declaration do
+    local given = declaration[i]
+    local several = type(given) == "table" and type(given[1]) == "table"
+    for _, one in ipairs(several and given or { given }) do list[#list + 1] = one end
+  end
+  return list
+end
 
 -- The rows of DECLARATION as tables, by long name and by letter.
 local function rows_of(declaration)
@@ -52,27 +71,30 @@ local function rows_of(declaration)
   end
   option_table.read("args", option_table.named(declaration), OPTIONS, 4)
   local rows, by_name = {}, {}
-  for i = 2, #declaration do
-    local given = declaration[i]
+  for i, given in ipairs(given_rows(declaration)) do
     local row
     if type(given) == "table" and #given == 2 then
       row = { flag = true, default = false, help = given[2] }
     elseif type(given) == "table" and #given == 5 and TYPES[given[3]] then
       row = { metavariable = given[2], convert = TYPES[given[3]], default = given[4] or nil, help = given[5] }
-      local range = option_table.read("args: row " .. i - 1, option_table.named(given), RANGE, 4)
+      local range = option_table.read("args: row " .. i, option_table.named(given), RANGE, 4)
+      row.of_argument, row.several = range.of_argument, range.several
       row.shown_default, row.shown_least, row.shown_most = given[4], range.least, range.most
       local function value(v) return type(v) == "string" and row.convert(v) or v end
       row.default, row.least, row.most = value(row.default), value(range.least), value(range.most)
     else
       error(("args: row %d is { name, metavariable, type, default, help } or { name, help }; types are string, number, "
-        .. "integer, duration, size"):format(i - 1), 4)
+        .. "integer, duration, size"):format(i), 4)
     end
     row.name, row.letter = given[1]:match("^([%w%-]+),?(%a?)$")
     if not row.name then error(("args: '%s' is not an option's name"):format(tostring(given[1])), 4) end
     row.field = row.name:gsub("%-", "_")
+    row.may_be_alone = (row.metavariable or ""):find "^%[=" ~= nil
     rows[#rows + 1] = row
-    by_name["--" .. row.name] = row
-    if row.letter ~= "" then by_name["-" .. row.letter] = row end
+    for _, name in ipairs { "--" .. row.name, row.letter ~= "" and "-" .. row.letter or nil } do
+      if by_name[name] then error(("args: row %d: there is another option %s"):format(i, name), 4) end
+      by_name[name] = row
+    end
   end
   return rows, by_name
 end
@@ -90,11 +112,27 @@ local function convert(row, value)
   return converted
 end
 
+-- Puts VALUE, as text, into PLACE for ROW, which the user calls NAME. SEEN: of each place the rows that were given
+-- there. nil, or what is wrong.
+local function put(place, row, name, value, seen)
+  local converted, message = convert(row, value)
+  if converted == nil then return ("option '%s': %s"):format(name, text.escape(message)) end
+  local before = seen[place] or {}
+  if before[row] and not row.several then return ("option '%s' is given twice: leave one out"):format(name) end
+  seen[place], before[row] = before, true
+  if not row.several then
+    place[row.field] = converted
+  else
+    place[row.field] = place[row.field] or {}
+    table.insert(place[row.field], converted)
+  end
+end
+
 local function help_of(usage, rows)
   local lines, lefts, width = { "usage: uplua " .. usage }, {}, 6
   for i, row in ipairs(rows) do
     lefts[i] = (row.letter ~= "" and "-" .. row.letter .. ", " or "") .. "--" .. row.name
-      .. (row.flag and "" or " " .. row.metavariable)
+      .. (row.flag and "" or row.may_be_alone and row.metavariable or " " .. row.metavariable)
     width = math.max(width, #lefts[i])
   end
   if #rows > 0 then lines[2] = "" end
@@ -109,21 +147,67 @@ local function help_of(usage, rows)
   return table.concat(lines, "\n")
 end
 
+-- What every script has, unless it declares its own: name, metavariable or nil, help; together: in one line.
+local COMMON = {
+  { "output", " FILE", "the report goes to FILE, apart from what a command prints", letter = "o" },
+  { "format", " json|csv|text", "the report as JSON Lines, or its tables as CSV" },
+  { "strict", "", "exit status 3 where not everything was seen" },
+  { "interval", " TIME", "reports each TIME, too" },
+  { "top", " N", "of tables, counts and maps the N largest; 0: all" },
+  { "lines", "", "frames of stacks with file and line of the source" },
+  { "modules", "", "… with the program or library" },
+  { "addresses", "", "… with the address" },
+  { "kernel", "", "of stacks the kernel's part alone" },
+  { "user", "", "of stacks the program's part alone" },
+}
+
+-- The lines of --help for what every script has besides ROWS, its own.
+local function common_help(rows)
+  local own, lines, letters = {}, {}, {}
+  for _, row in ipairs(rows) do own[row.name], letters[row.letter] = true, true end
+  for _, one in ipairs(COMMON) do
+    if not own[one[1]] then
+      local letter = one.letter and not letters[one.letter] and ("-%s, "):format(one.letter) or "    "
+      lines[#lines + 1] = ("  %s  %s"):format(text.pad(letter .. "--" .. one[1] .. one[2], 27), one[3])
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
 local function script_name() return tostring(arg and arg[0] or "uplua"):match "[^/]*$" end
 
--- Parses GIVEN (a list of texts) by DECLARATION: the options' table; or nil, the message and the exit status.
+-- The option NAME, which the script does not have, of GIVEN before AT: one of the report goes to OF_RUN, as uplua's own
+-- options. Returns where the next one is; or nil and the message.
+local function parse_report(name, value, given, at, of_run, names)
+  local cli = require "uplua.run.cli"
+  local long = cli.long(name)
+  if not long then return nil, ("unknown option '%s'%s"):format(text.escape(name), text.did_you_mean(name, names)) end
+  if not cli.REPORT[long] then
+    return nil, ("option '%s' is uplua's own, which stands before the script's name: uplua %s … %s")
+      :format(name, name, script_name())
+  end
+  local ok, last = pcall(cli.set, of_run, long, value, given, at - 1)
+  if not ok then return nil, tostring(last) end
+  return last + 1
+end
+
+-- Parses GIVEN (a list of texts) by DECLARATION: the options' table, and those of the report; or nil, the message and
+-- the exit status.
 function args.parse(declaration, given)
   local rows, by_name = rows_of(declaration)
-  local options, list, at, ended = {}, { "--help" }, 1, false
+  local options, list, at, ended, of_run, seen = {}, { "--help" }, 1, false, {}, {}
   for _, row in ipairs(rows) do
     options[row.field] = row.default
+    if row.several then options[row.field] = { row.default } end
     list[#list + 1] = "--" .. row.name
+    if row.of_argument then options.of = {} end
   end
   while at <= #given do
     local word = given[at]
     at = at + 1
     if ended or not word:find("^%-.") or tonumber(word) then
       options[#options + 1] = word
+      if options.of then options.of[#options] = {} end
     elseif word == "--" then
       ended = true
     else
@@ -133,13 +217,12 @@ function args.parse(declaration, given)
       if name == "--help" or (name == "-h" and not by_name[name]) then return nil, help_of(declaration[1], rows), 0 end
       local row = by_name[name]
       if not row then
-        if require "uplua.run.cli".has_option(name) then
-          return nil, ("option '%s' is uplua's own, which stands before the script's name: uplua %s … %s")
-            :format(name, name, script_name()), 2
-        end
-        return nil, ("unknown option '%s'%s"):format(text.escape(name), text.did_you_mean(name, list)), 2
-      end
-      if row.flag then
+        local message
+        at, message = parse_report(name, value, given, at, of_run, list)
+        if not at then return nil, message, 2 end
+      elseif row.may_be_alone and not value then
+        options[row.field] = true
+      elseif row.flag then
         if value then return nil, ("option '%s' takes no value"):format(name), 2 end
         options[row.field] = true
       else
@@ -147,9 +230,8 @@ function args.parse(declaration, given)
           value, at = given[at], at + 1
           if not value then return nil, ("option '%s' needs a value: %s %s"):format(name, name, row.metavariable), 2 end
         end
-        local converted, message = convert(row, value)
-        if converted == nil then return nil, ("option '%s': %s"):format(name, text.escape(message)), 2 end
-        options[row.field] = converted
+        local message = put(row.of_argument and options.of[#options] or options, row, name, value, seen)
+        if message then return nil, message, 2 end
       end
     end
   end
@@ -157,7 +239,7 @@ function args.parse(declaration, given)
   if extra then
     return nil, ("'%s' is one argument too many; the target comes after --"):format(text.escape(extra)), 2
   end
-  return options
+  return options, of_run
 end
 
 -- Ends the process with STATUS, and a command that waits to be released.
@@ -179,15 +261,21 @@ end
 -- The options of this run, from the global `arg`. Ends the process for --help and for wrong options.
 local function options_of(_, declaration)
   local options, message, status = args.parse(declaration, arg or {})
-  if options then return options end
+  if options then
+    local of_run, given = require "uplua.options", message
+    for name, value in pairs(given) do of_run[name] = value end
+    if given.output or given.format then require "uplua.objects.format".begin() end
+    return options
+  end
   if status ~= 0 then args.fail("%s", message) end
   local summary = require "uplua.run.script".summary(arg[0])
   if summary ~= "" then message = message:gsub("\n", "\n\n" .. text.escape(summary):gsub("%%", "%%%%") .. "\n", 1) end
-  io.stdout:write(message,
+  io.stdout:write(message, "\n\nas every script:\n", common_help((rows_of(declaration))),
     "\n\nuplua's own options (--duration 10s, --follow, --comm NAME) stand before the script's name: uplua --help\n")
   local core = package.loaded["uplua.core"]
-  if not io.stdout:flush() and not (core and core.loop.signal()) then -- a reader who has gone has had enough
-    io.stderr:write("uplua: cannot write the output\n")
+  local written, why = io.stdout:flush()
+  if not written and not (core and core.loop.signal()) then -- a reader who has gone has had enough
+    io.stderr:write("uplua: cannot write the output: ", why, "\n")
     status = 1
   end
   leave(status)

@@ -6,8 +6,8 @@
 -- SOURCE: a count, a sum or any other object with pairs(), or a table: stack → number. Keys that are tuples become one
 -- column: their strings and numbers lie below, then stacks of programs, above them the kernel's; what is of one kind
 -- lies in the key's order, the first lowest. A text that is the whole key is a folded stack, "main;serve;zmalloc", as
--- folded.read gives it. OPTIONS: title, a text; unit, what the numbers count ("samples"; "bytes"); before, another
--- source; absolute, true.
+-- folded.read gives it. OPTIONS: title, a text; unit, what the numbers count ("samples"; "bytes"); colors,
+-- { ["lost"] = "#e2574c" }, of columns that begin with these texts; before, another source; absolute, true.
 --
 -- With before the picture tells how SOURCE differs from that: frames are as wide as in SOURCE and coloured by the
 -- change, and marked: red ▲ grew, blue ▼ shrank. Where the sums differ, shares of them are compared; absolute = true:
@@ -25,6 +25,7 @@ local frame        = require "uplua.stack.frame"
 local option_table = require "uplua.base.option_table"
 local text         = require "uplua.base.text"
 local tree         = require "uplua.flame.tree"
+local xml          = require "uplua.base.xml"
 
 local flame = {}
 
@@ -36,13 +37,17 @@ local SMALLEST = 0.4  -- pixels: what is narrower is drawn when it is zoomed to
 local is_source = option_table.check("a count, a sum, or a table of stacks with numbers", function(value)
   return type(value) == "table" and value or nil
 end)
+local is_colors = option_table.check("a table of texts with colours such as #e2574c", function(value)
+  if type(value) ~= "table" then return nil end
+  for label, color in pairs(value) do
+    if type(label) ~= "string" or type(color) ~= "string" or not color:find "^#%x%x%x%x%x%x$" then return nil end
+  end
+  return value
+end)
 local OPTIONS = {
   unit = option_table.text, title = option_table.text, before = is_source, absolute = option_table.boolean,
+  colors = is_colors,
 }
-
-local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
-
-local function xml(s) return (text.escape(s):gsub('[&<>"]', ENTITIES)) end
 
 -- S as a string of the script, in which nothing ends the script's element.
 local QUOTED = { ["\\"] = "\\\\", ['"'] = '\\"', ["<"] = "\\x3c", ["]"] = "\\x5d", ["&"] = "\\x26" }
@@ -51,6 +56,7 @@ local function quoted(s) return '"' .. text.escape(s):gsub('[\\"<%]&]', QUOTED) 
 -- The kernel is blue, what has no module grey; the others have warm colours by their file, or in folded stacks, where
 -- none is known, by name.
 local function color_of(place)
+  if place.color then return place.color end
   if place.module == "[kernel]" then return "#8fb4e3" end
   local name = place.folded and place.name or frame.basename(place.module)
   if name == "" then return "#c8c8c8" end
@@ -166,7 +172,7 @@ local function picture(source, given)
     root, depth = tree.compare(folded.sums(source), folded.sums(options.before))
     changes = change.new(root, options.absolute)
   else
-    root, depth = tree.build(source)
+    root, depth = tree.build(source, options.colors)
   end
   local height = TOP + BOTTOM + ROW * depth + (changes and LEGEND or 0)
   local title, unit = options.title or "Flame graph", options.unit or "samples"

@@ -4,6 +4,8 @@
 --   folded.write(path, source)   source as that of uplua.flame: a count, a sum, or a table of stacks or tuples with
 --                                numbers
 --   folded.text(source)          the same as text
+--   folded.append(path, time, source)   adds the lines of an interval that began at TIME, in ns as up.now() has it, to
+--                                a file's end: "12:34:56.000;main;serve 12"
 --   folded.sums(source)          the same as a table, { ["main;serve;zmalloc"] = 4096, … }
 --   folded.read(path)            such a table of a file, for instance to compare it with another run in a flame graph
 --
@@ -63,6 +65,25 @@ function folded.write(path, source)
   order.check("folded.write", source)
   local written, why = file.write(path, folded.text(source))
   if not written then error("folded: cannot write " .. why, 2) end
+end
+
+-- Adds the lines to the end of the file PATH, each behind the wall clock's time of TIME, in ns: "12:34:56.000;main 4".
+-- Raises why it cannot.
+function folded.append(path, time, source)
+  check_path(path)
+  if type(time) ~= "number" and type(time) ~= "cdata" then
+    error("folded.append: the second argument is a time, as up.now() gives it", 2)
+  end
+  order.check("folded.append", source)
+  local clock, lines = text.clock(time):sub(1, #"12:34:56.000"), {}
+  for line, sum in pairs(folded.sums(source)) do
+    lines[#lines + 1] = ("%s;%s %s\n"):format(clock, line, text.integer(sum))
+  end
+  table.sort(lines)
+  local out, why = io.open(path, "a")
+  local written = out and out:write(table.concat(lines))
+  local closed, late = out and out:close()
+  if not (written and closed) then error("folded: cannot write " .. (why or path .. ": " .. tostring(late)), 2) end
 end
 
 -- The stacks of the file PATH with their numbers, equal ones added up; nil and why it cannot be read. Raises which line

@@ -4,9 +4,10 @@
 --
 --   plot.histogram(h)                 what print(h) shows of a hist, lhist or hdr
 --   plot.bars { { "read", 101 }, … }  a line for each: label, number, bar
+--   plot.bar(0.5, 10)                 one of these bars alone, of 10 columns
 --   plot.sparkline { 1, 5, 22, 13 }   "▁▂█▅", one character for each number
---   plot.heat(columns, labels)        columns of numbers side by side, such as one second's histogram each: the darker,
---                                     the more
+--   plot.heat(columns, labels, times) columns of numbers side by side, such as one second's histogram each: the darker,
+--                                     the more; with the columns' times below, as far as there is room
 -- All return text without an end of line.
 local terminal = require "uplua.term.terminal"
 local text     = require "uplua.base.text"
@@ -31,7 +32,7 @@ local EIGHTHS = { "▏", "▎", "▍", "▌", "▋", "▊", "▉" }
 
 -- A bar of ROOM columns, filled to FRACTION (0 … 1); what is not zero shows. With a terminal's characters it is exact
 -- to an eighth.
-local function bar(fraction, room)
+function plot.bar(fraction, room)
   if not terminal.unicode() then return text.bar(fraction, room) end
   local eighths = math.max(math.floor(fraction * room * 8 + 0.5), fraction > 0 and 1 or 0)
   local full, rest = math.floor(eighths / 8), eighths % 8
@@ -52,7 +53,7 @@ local function draw(rows)
     if row then
       local number = text.thousands(row[2])
       lines[#lines + 1] = ("  %s%s  %s%s  |%s|"):format((" "):rep(names - text.width(row[1])), row[1],
-        (" "):rep(numbers - #number), number, bar(most > 0 and tonumber(row[2]) / most or 0, room))
+        (" "):rep(numbers - #number), number, plot.bar(most > 0 and tonumber(row[2]) / most or 0, room))
     else
       lines[#lines + 1] = "  " .. (" "):rep(names - 1) .. "…"
     end
@@ -169,11 +170,27 @@ local function cell(step, colored)
   return colored and ("\27[48;5;%dm \27[0m"):format(HOT[step]) or RISING_ASCII[step]
 end
 
+-- The line below a map: those of TIMES, texts for columns from FIRST on, for which there is room.
+local function axis(times, first, padding)
+  local line, free = "", 0
+  for c = first, #times do
+    local at = c - first
+    if at >= free then
+      local time = text.escape(tostring(times[c]))
+      line = line .. (" "):rep(at - text.width(line)) .. time
+      free = at + text.width(time) + 2
+    end
+  end
+  return (padding .. "  " .. line):gsub("%s+$", "")
+end
+
 -- COLUMNS, a list of lists of numbers from 0 up, side by side: the first number of each is the lowest row. LABELS: the
--- rows' names, the lowest first. Columns on the left for which the screen has no room are left out.
-function plot.heat(columns, labels)
+-- rows' names, the lowest first; TIMES: the columns'. Columns on the left for which the screen has no room are left
+-- out.
+function plot.heat(columns, labels, times)
   check_list(columns, "plot.heat", "columns")
   check_list(labels, "plot.heat: the labels; not", "texts")
+  check_list(times or {}, "plot.heat: the times; not", "texts")
   local most, names, colored = 0, 0, terminal.color()
   for _, column in ipairs(columns) do
     for _, value in ipairs(column) do most = math.max(most, tonumber(value)) end
@@ -186,6 +203,7 @@ function plot.heat(columns, labels)
     local padding = (" "):rep(names - text.width(labels[row]))
     lines[#lines + 1] = ("%s%s |%s"):format(padding, labels[row], table.concat(cells)):gsub("%s+$", "")
   end
+  if times then lines[#lines + 1] = axis(times, first, (" "):rep(names)) end
   return table.concat(lines, "\n")
 end
 

@@ -21,6 +21,7 @@ extern const struct arch_cpu {
     int sample_period, sample_address; /* in the context of a sample: of its period, and of the address it is about */
     int breakpoint_size; /* bytes from the kernel's breakpoint of a kprobe to the instruction pointer in its context */
     int watchpoints;     /* how many places in memory the CPU can watch at one time */
+    bool ordered_stores; /* other CPUs see the stores of one in their order */
     int return_pops;     /* stack pointer right after a function's return minus the one at its entry */
     int return_address;  /* of the register that holds it at entry; -1: it is at [stack pointer] */
     uint16_t elf_machine;

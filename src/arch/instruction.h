@@ -9,8 +9,9 @@
 #include <stdint.h>
 
 enum {
-    ARCH_WORDS = 34, /* registers of a context at most; each is named by its number there: its offset / 8 */
-    ARCH_HERE,       /* in a register's place: the address of the instruction's first byte */
+    ARCH_WORDS = 34,   /* registers of a context at most; each is named by its number there: its offset / 8 */
+    ARCH_HERE,         /* in a register's place: the address of the instruction's first byte */
+    ARCH_LONGEST = 16, /* bytes of an instruction at most, and more */
 };
 
 struct arch_instruction {
@@ -107,6 +108,12 @@ struct arch_code {
     bool (*jumps_by_none)(const uint8_t *code, size_t size);
     unsigned near_reach; /* other direct jumps reach no further than so many bytes */
 };
+
+/*
+ * Writes the instruction of this CPU that CODE (SIZE bytes, the first at ADDRESS) begins with into TEXT, which has ROOM
+ * bytes, as objdump prints it. False where that is none, and on aarch64, for which there is no disassembler.
+ */
+bool arch_disassemble(const uint8_t *code, size_t size, uint64_t address, char *text, size_t room);
 
 extern const struct arch_code arch_code_x86_64, arch_code_aarch64;
 /* This CPU's. */

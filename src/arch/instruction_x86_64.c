@@ -387,21 +387,52 @@ static size_t uninterrupted(const uint8_t *code, size_t size, size_t offset)
     return 0; /* what must not be interrupted is one instruction */
 }
 
-/* e8 and e9 (call, jmp), 0f 80 … 0f 8f (jcc), each with four bytes of distance. */
+/* Whether the distance behind a far jump's opcode may begin behind the two bytes of OPCODE: e8 and e9 (call, jmp), 0f
+ * 80 … 0f 8f (jcc). Without branches, so that compilers make vectors of the loop in far_targets. */
+static inline uint8_t is_far(const uint8_t *opcode)
+{
+    return ((opcode[1] & 0xfe) == 0xe8) | ((opcode[0] == 0x0f) & ((opcode[1] & 0xf0) == 0x80));
+}
+
+/* A distance of four bytes, and what leads where. */
+struct far_jumps {
+    const uint8_t *code;
+    uint64_t address, low, high;
+    void (*visit)(uint64_t, void *);
+    void *context;
+};
+
+static void follow_far(const struct far_jumps *jumps, size_t at)
+{
+    int32_t distance;
+    memcpy(&distance, jumps->code + at, sizeof distance);
+    uint64_t target = jumps->address + at + 4 + (uint64_t)(int64_t)distance;
+    if (target >= jumps->low && target < jumps->high)
+        jumps->visit(target, jumps->context);
+}
+
 static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high,
                         void (*visit)(uint64_t, void *), void *context)
 {
-    for (size_t at = 1; at + 4 <= size; at++) {
-        bool one = (code[at - 1] & 0xfe) == 0xe8,
-             two = at >= 2 && code[at - 2] == 0x0f && (code[at - 1] & 0xf0) == 0x80;
-        if (!one && !two)
-            continue;
-        int32_t distance;
-        memcpy(&distance, code + at, sizeof distance);
-        uint64_t target = address + at + 4 + (uint64_t)(int64_t)distance;
-        if (target >= low && target < high)
-            visit(target, context);
+    enum { BLOCK = 64 };
+    const struct far_jumps jumps = {code, address, low, high, visit, context};
+    if (size > 4 && (code[0] & 0xfe) == 0xe8)
+        follow_far(&jumps, 1);
+    size_t at = 2;
+    for (; at + BLOCK + 4 <= size; at += BLOCK) {
+        union {
+            uint8_t bytes[BLOCK];
+            uint64_t words[BLOCK / 8];
+        } found;
+        for (size_t i = 0; i < BLOCK; i++)
+            found.bytes[i] = is_far(code + at - 2 + i);
+        for (size_t word = 0; word < BLOCK / 8; word++)
+            for (uint64_t left = found.words[word]; left; left &= left - 1)
+                follow_far(&jumps, at + 8 * word + (size_t)__builtin_ctzll(left) / 8);
     }
+    for (; at + 4 <= size; at++)
+        if (is_far(code + at - 2))
+            follow_far(&jumps, at);
 }
 
 enum { NEAR = 130, WORDS = 64 /* that begin in a block */ };

@@ -29,6 +29,7 @@ enum {
 };
 
 const struct arch_cpu arch_cpu = {
+    .ordered_stores = true,
     .goroutine = AT_R14,
     .compat_word = 16, /* status, behind two words of flags */
     .compat_flag = 2,  /* TS_COMPAT: also where a 64-bit program makes a call by int $0x80 */

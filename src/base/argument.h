@@ -75,6 +75,13 @@ struct argument {
     const struct argument_step *steps;
     size_t step_count;
     bool in_memory;
+    /* of a struct that a function is passed by value, and that is NOWHERE as a whole: */
+    enum argument_passed {
+        ARGUMENT_NOT_PASSED, /* nothing is known of it */
+        ARGUMENT_IN_WORDS,   /* its words are e.argN from FIRST on */
+        ARGUMENT_AT_ADDRESS, /* e.arg FIRST is the address of a copy */
+    } passed;
+    unsigned first;
     bool parts; /* of an OBJECT that is nowhere as a whole: its fields may have places of their own */
     enum argument_kind {
         ARGUMENT_INTEGER,

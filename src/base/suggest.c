@@ -74,6 +74,18 @@ void suggest_offer(struct suggest *suggest, const char *name, size_t length)
     suggest->best[at].name[length] = '\0';
 }
 
+void suggest_prefix(struct suggest *suggest, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    for (size_t i = 0; i < suggest->count; i++) {
+        char *name = suggest->best[i].name;
+        size_t kept = strnlen(name, SUGGEST_LENGTH - 1 - length);
+        memmove(name + length, name, kept);
+        memcpy(name, prefix, length);
+        name[length + kept] = '\0';
+    }
+}
+
 const char *suggest_text(struct suggest *suggest)
 {
     int used = 0;

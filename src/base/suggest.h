@@ -19,5 +19,7 @@ struct suggest {
 void suggest_init(struct suggest *suggest, const char *wanted);
 /* Remembers NAME (LENGTH characters) if it is among those that resemble most. */
 void suggest_offer(struct suggest *suggest, const char *name, size_t length);
+/* Puts PREFIX before the names. */
+void suggest_prefix(struct suggest *suggest, const char *prefix);
 /* "; did you mean a, b or c?", or "" where nothing resembles; in SUGGEST. */
 const char *suggest_text(struct suggest *suggest);

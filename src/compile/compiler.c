@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "compile/context/compiler.h"
 #include "compile/context/keep.h"
@@ -67,7 +68,10 @@ struct shared *compiler_add_object(struct compiler *compiler, const struct share
     struct shared *object = arena_allocate(&compiler->kept, 2 * sizeof *object);
     *object = (struct shared){.kind = given->kind,
                               .max = given->max,
+                              .advice = arena_string(&compiler->kept, given->advice, strlen(given->advice)),
                               .paced = given->paced,
+                              .ordered = given->ordered,
+                              .alone = given->alone,
                               .buckets = given->buckets,
                               .fd = -1,
                               .spill_fd = -1,

@@ -44,7 +44,8 @@ static const uint64_t *read_births(lua_State *L, struct arena *arena)
     return births;
 }
 
-/* Who is traced: { pids, except, followed, tids, births, cgroups, cgroup_level, comms } of the table at 2. */
+/* Who is traced: { pids, except, followed, tids, births, cgroups, cgroup_level, comms, cpus } of the table at
+ * 2. */
 static void read_filter(lua_State *L, struct arena *arena, struct compile_options *options)
 {
     options->pids = read_pids(L, "pids", arena, &options->pid_count);
@@ -55,6 +56,7 @@ static void read_filter(lua_State *L, struct arena *arena, struct compile_option
     options->cgroups = (size_t)core_number_field(L, 2, "cgroups");
     options->cgroup_level = (int)core_number_field(L, 2, "cgroup_level");
     options->births = read_births(L, arena);
+    options->cpus = read_pids(L, "cpus", arena, &options->cpu_count);
 }
 
 /* Where the kernel keeps when a process began; EXPLAINED: anywhere, the same for all kernels. */
@@ -106,6 +108,9 @@ struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
     read_filter(L, compiler_arena(host->compiler), &options);
     options.states = (size_t)core_number_field(L, 2, "states");
     options.states_fd = (int)core_number_field(L, 2, "states_fd");
+    lua_getfield(L, 2, "stacks"); /* "user", "kernel" or nil */
+    options.stacks = lua_isstring(L, -1) ? *lua_tostring(L, -1) : 0;
+    lua_pop(L, 1);
     lua_getfield(L, 2, "trampoline"); /* trampoline */
     options.return_trampoline = lua_isstring(L, -1) ? strtoull(lua_tostring(L, -1), NULL, 0) : 0;
     lua_pop(L, 1);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "lua/natives.h"
 
 #define SET_OBJECT(object)                                                                                             \
     object##_open_lua(L);                                                                                              \
@@ -17,6 +18,8 @@ int core_open_lua(lua_State *L)
     CORE_OBJECTS(SET_OBJECT)
     lua_pushliteral(L, UPLUA_VERSION);
     lua_setfield(L, -2, "version");
+    lua_pushlightuserdata(L, (void *)natives_table());
+    lua_setfield(L, -2, "natives");
     return 1;
 }
 

@@ -94,7 +94,7 @@ static int cost_trap(lua_State *L)
 static int cost_count_runs(lua_State *L)
 {
     struct error err = {0};
-    int fd = bpf_enable_stats();
+    int fd = bpf_stats_enable();
     if (fd >= 0)
         return core_push_number(L, fd);
     error_set(&err, fd, "the kernel does not count the runs of programs: %s", error_reason(fd));

@@ -34,7 +34,11 @@ void lua_event(lua_State *L, int index, struct event *event)
         attr->freq = 1;
         attr->sample_freq = hertz;
     }
-    attr->sample_type = attr->sample_period ? PERF_SAMPLE_ADDR : 0; /* else e.addr is not set where there is none */
+    /* sample_freq is the same word; without this e.addr is not set where there is none */
+    attr->sample_type = attr->sample_period ? PERF_SAMPLE_ADDR : 0;
+    attr->precise_ip = (unsigned)word_field(L, index, "precise") & 3;
+    attr->exclude_host = core_boolean_field(L, index, "no_host");
+    attr->exclude_guest = core_boolean_field(L, index, "no_guest");
     attr->exclude_user = core_boolean_field(L, index, "no_user");
     attr->exclude_kernel = core_boolean_field(L, index, "no_kernel");
     attr->exclude_idle = core_boolean_field(L, index, "no_idle");

@@ -1,4 +1,4 @@
-/* core.file_watch: which files of a folder have been written, for --watch. */
+/* core.file_watch: which files of a folder have been written or removed, for --watch. */
 #include "sys/file_watch.h"
 
 #include <lauxlib.h>
@@ -18,11 +18,18 @@ static void add_name(const char *name, void *L)
     core_set_boolean(L, name, true);
 }
 
-/* names(fd) → { name = true }: what has been written since; nil where the kernel has dropped some names */
+/* names(fd) → { name = true }: what has changed since, nil where the kernel has dropped some names; and true where
+ * the folder has been renamed or removed */
 static int changed_names(lua_State *L)
 {
-    lua_newtable(L);
-    return file_watch_read((int)luaL_checkinteger(L, 1), add_name, L) ? 1 : 0;
+    bool gone;
+    lua_newtable(L); /* names */
+    if (!file_watch_read((int)luaL_checkinteger(L, 1), &gone, add_name, L)) {
+        lua_pop(L, 1);
+        lua_pushnil(L);
+    }
+    lua_pushboolean(L, gone);
+    return 2;
 }
 
 int file_watch_open_lua(lua_State *L)

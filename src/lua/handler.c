@@ -91,13 +91,16 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->stand.entry = -1;
         handler->value_bits = (unsigned)core_number_field(L, -1, "value_bits");
         handler->result_bits = (int)core_number_field(L, -1, "result_bits");
+        handler->no_result = core_string_field_in(L, -1, "no_result", arena);
         handler->state = (size_t)core_number_field(L, -1, "state");
         handler->version = (uint32_t)core_number_field(L, -1, "version");
         handler->raw = core_boolean_field(L, -1, "raw");
         handler->unfiltered = core_boolean_field(L, -1, "unfiltered");
         handler->of_processes = core_boolean_field(L, -1, "of_processes");
+        handler->of_every_cpu = core_boolean_field(L, -1, "of_every_cpu");
         handler->no_registers = core_boolean_field(L, -1, "no_registers");
         handler->user_memory = core_boolean_field(L, -1, "user_memory");
+        handler->of_kernel = core_boolean_field(L, -1, "of_kernel");
         handler->function = (int)core_number_field(L, -1, "handle");
         read_arguments(L, lua_gettop(L), arena, handler);
         lua_getfield(L, -1, "functions"); /* handler functions */

@@ -8,6 +8,7 @@
 #include "lua/link.h"
 #include "probe/attach/own.h"
 #include "probe/attach/raw_tracepoint.h"
+#include "sym/kernel.h"
 #include "sys/kernel_types.h"
 #include "sys/syscalls.h"
 
@@ -20,6 +21,7 @@ static void push_parameter(lua_State *L, const struct kernel_parameter *paramete
     lua_createtable(L, 0, 8); /* parameter */
     core_set_string(L, "name", parameter->name);
     core_set_string(L, "type", kernel_type_name(parameter->type, text));
+    core_set_number(L, "typed", (lua_Integer)parameter->type);
     switch (type.kind) {
     case KERNEL_INTEGER:
     case KERNEL_BOOLEAN:
@@ -114,6 +116,24 @@ static int kernel_write_own(lua_State *L)
     return 0;
 }
 
+/* kernel.address(name) → where the kernel's function or variable is, a string of one native u64; nil, reason */
+static int kernel_address_lua(lua_State *L)
+{
+    const char *name = luaL_checkstring(L, 1);
+    uint64_t address;
+    int rc = kernel_address("/proc/kallsyms", name, &address);
+    if (rc == 0) {
+        lua_pushlstring(L, (const char *)&address, sizeof address);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushstring(L, rc == -ENOENT
+                          ? "the kernel has no such symbol, or does not list its variables (CONFIG_KALLSYMS_ALL)"
+                      : rc == -EACCES ? "the kernel hides its addresses (sysctl kernel.kptr_restrict)"
+                                      : error_reason(rc));
+    return 2;
+}
+
 /* kernel.syscall_name(number) → name, or nil */
 static int kernel_syscall_name(lua_State *L)
 {
@@ -145,6 +165,7 @@ int kernel_open_lua(lua_State *L)
         {"raw_tracepoint", kernel_raw_tracepoint},
         {"attach_raw_tracepoint", kernel_attach_raw_tracepoint},
         {"write_own", kernel_write_own},
+        {"address", kernel_address_lua},
         {"syscall_name", kernel_syscall_name},
         {"syscall_number", kernel_syscall_number},
         {"syscall_registers", kernel_syscall_registers},

@@ -87,26 +87,38 @@ static int module_calls_within(lua_State *L)
     return 2;
 }
 
-/* module.functions(binary, prefix) → the names of its functions that begin so, sorted; raises the reason */
+/* Pushes { name, … } of COMPLETIONS, each behind BEFORE, and frees them. */
+static int push_completions(lua_State *L, struct completions *completions, const char *before)
+{
+    lua_createtable(L, (int)completions->count, 0); /* list */
+    for (size_t i = 0; i < completions->count; i++) {
+        lua_pushfstring(L, "%s%s", before, completions->names[i]);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
+    completions_free(completions);
+    return 1;
+}
+
+/* module.functions(binary, prefix, brief or nil) → "BINARY:NAME" of its functions that begin so, sorted, or, if BRIEF
+ * and that is more, what all of them begin with alone; raises the reason */
 static int module_functions(lua_State *L)
 {
     struct error err = {0};
-    char **names = NULL;
-    size_t count = 0;
-    if (complete_functions(luaL_checkstring(L, 1), luaL_checkstring(L, 2), lua_target(L), &names, &count, &err))
+    struct completions found;
+    const char *binary = luaL_checkstring(L, 1);
+    if (complete_functions(binary, luaL_checkstring(L, 2), lua_toboolean(L, 3), lua_target(L), &found, &err))
         return core_raise(L, &err);
-    return core_push_strings(L, names, count);
+    return push_completions(L, &found, lua_pushfstring(L, "%s:", binary));
 }
 
 /* module.names(prefix) → the names of the target's programs and libraries that begin so, sorted; raises the reason */
 static int module_names(lua_State *L)
 {
     struct error err = {0};
-    char **names = NULL;
-    size_t count = 0;
-    if (complete_modules(luaL_checkstring(L, 1), lua_target(L), &names, &count, &err))
+    struct completions found;
+    if (complete_modules(luaL_checkstring(L, 1), lua_target(L), &found, &err))
         return core_raise(L, &err);
-    return core_push_strings(L, names, count);
+    return push_completions(L, &found, "");
 }
 
 int module_open_lua(lua_State *L)

@@ -216,25 +216,28 @@ static int probe_variable(lua_State *L)
     return 1;
 }
 
-static void push_variable(const char *module, const char *name, uint64_t bytes, void *context)
+static void push_variable(const char *module, const char *name, uint64_t bytes, const char *type, void *context)
 {
     lua_State *L = context;   /* list */
-    lua_createtable(L, 0, 3); /* list variable */
+    lua_createtable(L, 0, 4); /* list variable */
+    core_set_string(L, "type", type);
     core_set_string(L, "module", module);
     core_set_string(L, "name", name);
     core_set_number(L, "bytes", bytes);
     lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
 }
 
-/* probe.variables(spec) → { { module, name, bytes (0: not known) }, … }, those of a binary that match; raises the
- * reason */
+/* probe.variables(spec, types) → { { module, name, bytes (0: not known), type (nil: not known, or TYPES is false) },
+ * … }, those of a binary that match; raises the reason */
 static int probe_variables(lua_State *L)
 {
     struct error err = {0};
     const char *spec = luaL_checkstring(L, 1);
     lua_newtable(L);
-    return variables_list(spec, lua_target(L), push_variable, L, &err) ? core_raise(L, &err) : 1;
+    return variables_list(spec, lua_target(L), lua_toboolean(L, 2), push_variable, L, &err) ? core_raise(L, &err) : 1;
 }
+
+static const char *const accesses[] = {"w", "rw", "x", NULL}; /* as enum watch_access has them */
 
 /*
  * probe.watch(program, where, "w" | "rw" | "x", length) → link; raises the reason. WHERE: an address, a number, or the
@@ -242,7 +245,6 @@ static int probe_variables(lua_State *L)
  */
 static int probe_watch(lua_State *L)
 {
-    static const char *const accesses[] = {"w", "rw", "x", NULL};
     int program = (int)luaL_checkinteger(L, 1);
     bool named = lua_type(L, 2) == LUA_TSTRING;
     struct watch watch = {
@@ -251,6 +253,27 @@ static int probe_watch(lua_State *L)
         .access = (enum watch_access)luaL_checkoption(L, 3, NULL, accesses),
         .length = (unsigned)luaL_checkinteger(L, 4),
     };
+    struct probe_link **self = link_push(L);
+    struct error err = {0};
+    return watch_attach(program, &watch, lua_target(L), self, &err) ? core_raise(L, &err) : 1;
+}
+
+/*
+ * probe.watch_everywhere(program, address: string of one native u64, "w" | "rw" | "x", length) → link; raises the
+ * reason: on each CPU, in the kernel or in whatever process has something there
+ */
+static int probe_watch_everywhere(lua_State *L)
+{
+    size_t size;
+    int program = (int)luaL_checkinteger(L, 1);
+    const char *bytes = luaL_checklstring(L, 2, &size);
+    struct watch watch = {
+        .access = (enum watch_access)luaL_checkoption(L, 3, NULL, accesses),
+        .length = (unsigned)luaL_checkinteger(L, 4),
+        .everywhere = true,
+    };
+    luaL_argcheck(L, size == sizeof watch.address, 2, "not an address");
+    memcpy(&watch.address, bytes, sizeof watch.address);
     struct probe_link **self = link_push(L);
     struct error err = {0};
     return watch_attach(program, &watch, lua_target(L), self, &err) ? core_raise(L, &err) : 1;
@@ -343,6 +366,7 @@ int probe_open_lua(lua_State *L)
         {"variable", probe_variable},
         {"variables", probe_variables},
         {"watch", probe_watch},
+        {"watch_everywhere", probe_watch_everywhere},
         {"watcher", probe_watcher},
         {"forget", probe_forget},
         {NULL, NULL},

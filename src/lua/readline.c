@@ -22,7 +22,7 @@
 enum { HISTORY_LINES = 1000, OUTPUT_BUFFER = 256 * 1024 };
 
 static struct {
-    bool editing, have_line, whole;
+    bool editing, have_line, whole, shared;
     char *line;   /* NULL: end of input */
     char *before; /* the lines of this entry that are complete; NULL: none */
     char *history;
@@ -95,7 +95,7 @@ static int edit_entry(int count, int key)
 /* Where the word begins that is to be completed: a string's at its quote, a name's behind what cannot be in one. */
 static char *word_breaks(void)
 {
-    static char of_string[] = "\"'", of_names[] = " \t\n\"'+-*/%^#=<>(){}[];,~";
+    static char of_string[] = "\"'", of_names[] = " \t\n\"'+-*/%^#=<>(){}[];,~?";
     char quote = 0;
     for (int i = 0; i < rl_point; i++) {
         char c = rl_line_buffer[i];
@@ -107,7 +107,32 @@ static char *word_breaks(void)
     return quote ? of_string : of_names;
 }
 
-/* Offers the words that complete(text, start) of Lua gives. Errors in it offer nothing. */
+/* Lists COUNT matches, [1] and those behind it, by what "uplua.labels" has for them. */
+static void list_labels(char **matches, int count, int width)
+{
+    lua_State *L = editor.L;
+    char **shown = calloc((size_t)count + 2, sizeof *shown);
+    if (!shown)
+        return;
+    lua_getfield(L, LUA_REGISTRYINDEX, "uplua.labels"); /* labels */
+    for (int i = 0; i <= count; i++) {
+        lua_getfield(L, -1, matches[i]); /* labels label */
+        const char *label = lua_tostring(L, -1);
+        shown[i] = strdup(label ? label : matches[i]);
+        if (i && shown[i] && (i == 1 || (int)strlen(shown[i]) > width))
+            width = (int)strlen(shown[i]);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+    rl_display_match_list(shown, count, width);
+    rl_forced_update_display();
+    for (int i = 0; i <= count; i++)
+        free(shown[i]);
+    free(shown);
+}
+
+/* Offers the words that complete(text, start) of Lua gives, and lists them by its labels. Errors in it offer nothing.
+ */
 static char **complete(const char *text, int start, int end)
 {
     (void)end;
@@ -115,10 +140,15 @@ static char **complete(const char *text, int start, int end)
     rl_completion_append_character = '\0'; /* readline sets it anew each time */
     lua_State *L = editor.L;
     char **matches = NULL;
+    int top = lua_gettop(L);
     lua_getfield(L, LUA_REGISTRYINDEX, "uplua.complete");
     lua_pushstring(L, text);
     lua_pushlstring(L, rl_line_buffer, (size_t)start);
-    if (lua_pcall(L, 2, 1, 0) == 0 && lua_istable(L, -1)) { /* words: [1] is the common prefix */
+    rl_completion_display_matches_hook = NULL;
+    if (lua_pcall(L, 2, 2, 0) == 0 && lua_istable(L, -2)) { /* words labels: [1] of words is the common prefix */
+        if (lua_istable(L, -1))
+            rl_completion_display_matches_hook = list_labels;
+        lua_setfield(L, LUA_REGISTRYINDEX, "uplua.labels"); /* words */
         size_t count = lua_objlen(L, -1);
         matches = count ? calloc(count + 1, sizeof *matches) : NULL;
         for (size_t i = 0; matches && i < count; i++) {
@@ -128,8 +158,16 @@ static char **complete(const char *text, int start, int end)
             lua_pop(L, 1);
         }
     }
-    lua_pop(L, 1);
+    lua_settop(L, top);
     return matches;
+}
+
+/* The environment's locale is not installed: bytes beyond ASCII are shown and taken as they are, not as \303. */
+static void pass_bytes(void)
+{
+    rl_variable_bind("input-meta", "on");
+    rl_variable_bind("output-meta", "on");
+    rl_variable_bind("convert-meta", "off");
 }
 
 /* open(history file or nil, complete): once */
@@ -141,8 +179,9 @@ static int readline_open(lua_State *L)
     lua_setfield(L, LUA_REGISTRYINDEX, "uplua.complete");
     editor.L = L;
 
-    setlocale(LC_CTYPE, ""); /* readline edits characters, not bytes */
-    interrupt_keep_terminal(STDIN_FILENO);
+    if (!setlocale(LC_CTYPE, "")) /* readline edits characters, not bytes */
+        pass_bytes();
+    interrupt_keep_terminal(STDIN_FILENO, NULL);
     setvbuf(stdout, editor.output, _IOFBF, sizeof editor.output);
     rl_outstream = terminal_stream(STDOUT_FILENO);
     if (!rl_outstream)
@@ -153,6 +192,8 @@ static int readline_open(lua_State *L)
     rl_catch_signals = 0;
     rl_attempted_completion_function = complete;
     rl_completion_word_break_hook = word_breaks;
+    rl_sort_completion_matches = 0; /* they are: it would take a second for 50,000 */
+    rl_ignore_completion_duplicates = 0;
     rl_basic_quote_characters = ""; /* what is completed in a string may go on: no quote is added */
 
     rl_bind_keyseq("\\C-x\\C-e", edit_entry);
@@ -181,12 +222,34 @@ static int readline_start(lua_State *L)
     return 0;
 }
 
+/* Shows the line whole where another program may have written into it, before a key changes it: where the cursor stands
+ * by then is not known, but that the line has to begin in its row; of a line that takes several rows not even that. */
+static void show_again(void)
+{
+    int rows, columns;
+    rl_get_screen_size(&rows, &columns);
+    if (RL_ISSTATE(RL_STATE_ISEARCH | RL_STATE_NSEARCH) || (int)strlen(rl_prompt) + rl_end >= columns)
+        return;
+    fputc('\r', rl_outstream);
+    rl_on_new_line();
+    rl_redisplay();
+}
+
+/* share(whether): another program writes to this terminal, too */
+static int readline_share(lua_State *L)
+{
+    editor.shared = lua_toboolean(L, 1);
+    return 0;
+}
+
 /* feed() → the line once it is complete, and true if the lines before it are in it; false at the end of input, nil
  * before */
 static int readline_feed(lua_State *L)
 {
     if (!editor.editing)
         return 0;
+    if (editor.shared)
+        show_again();
     rl_callback_read_char();
     if (!editor.have_line)
         return 0;
@@ -210,10 +273,10 @@ static int readline_abandon(lua_State *L)
         rl_callback_sigcleanup();
         rl_point = rl_end;
         rl_redisplay();
+        fputs("^C\n", rl_outstream); /* before the handler goes: that returns to the beginning of the line */
         rl_callback_handler_remove();
         editor.editing = false;
         rl_replace_line("", 0);
-        fputs("^C\n", rl_outstream);
         fflush(rl_outstream);
     }
     return 0;
@@ -287,6 +350,16 @@ static int readline_remember(lua_State *L)
     return 0;
 }
 
+/* Cuts the history file to its last entries, those of other sessions with them. history_truncate_file counts lines, and
+ * would cut an entry of several in two. */
+static void cut_history(void)
+{
+    clear_history();
+    read_history(editor.history);
+    if (history_length == HISTORY_LINES)
+        write_history(editor.history);
+}
+
 /* close(): gives the terminal back and keeps the history file short */
 static int readline_close(lua_State *L)
 {
@@ -295,26 +368,20 @@ static int readline_close(lua_State *L)
         rl_callback_handler_remove();
     editor.editing = false;
     if (editor.history)
-        history_truncate_file(editor.history, HISTORY_LINES);
+        cut_history();
     return 0;
 }
 
 int readline_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
-        {"open", readline_open},
-        {"start", readline_start},
-        {"feed", readline_feed},
-        {"flush", readline_flush},
-        {"abandon", readline_abandon},
-        {"close", readline_close},
-        {"remember", readline_remember},
-        {"editing", readline_editing},
-        {"pending", readline_pending},
-        {"put", readline_put},
-        {"raw", readline_raw},
-        {"key", readline_key},
-        {NULL, NULL},
+        {"open", readline_open},       {"start", readline_start},
+        {"feed", readline_feed},       {"share", readline_share},
+        {"flush", readline_flush},     {"abandon", readline_abandon},
+        {"close", readline_close},     {"remember", readline_remember},
+        {"editing", readline_editing}, {"pending", readline_pending},
+        {"put", readline_put},         {"raw", readline_raw},
+        {"key", readline_key},         {NULL, NULL},
     };
     return core_functions(L, functions);
 }

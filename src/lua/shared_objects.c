@@ -9,8 +9,9 @@
 
 void shared_objects_add(lua_State *L, struct compiler *compiler)
 {
-    static const char *const kinds[] = {"hash",  "lru_hash", "percpu_hash", "array", "count", "sum",  "min",    "max",
-                                        "stats", "hist",     "lhist",       "hdr",   "var",   "ring", "output", NULL};
+    static const char *const kinds[] = {"hash", "lru_hash", "percpu_hash", "array",  "count", "sum",
+                                        "min",  "max",      "stats",       "hist",   "lhist", "hdr",
+                                        "var",  "ring",     "recorder",    "output", NULL};
     const char *name = luaL_checkstring(L, 2);
     int kind = OBJECT_HASH;
     while (kind < OBJECT_OTHER && strcmp(kinds[kind], name))
@@ -19,6 +20,9 @@ void shared_objects_add(lua_State *L, struct compiler *compiler)
         .kind = (enum object_kind)kind,
         .max = (uint64_t)luaL_checknumber(L, 3),
         .paced = lua_toboolean(L, 7),
+        .ordered = lua_toboolean(L, 8),
+        .alone = lua_toboolean(L, 9),
+        .advice = luaL_checkstring(L, 10),
     };
     if (lua_istable(L, 4))
         object.buckets = (struct buckets){
@@ -159,6 +163,12 @@ static void push_object(lua_State *L, const struct shared *object)
     if (object->turn >= 0)
         core_set_number(L, "turn", object->turn);
     core_set_number(L, "max", object->max);
+    if (object->timed) {
+        lua_pushboolean(L, true);
+        lua_setfield(L, -2, "timed");
+    }
+    if (object->slot_size)
+        core_set_number(L, "slot_size", object->slot_size);
     core_set_string(L, "type", map_type_name(object->map_type));
     core_set_string(L, "name", object->name);
     if (object->keyed) {

@@ -6,9 +6,9 @@
 #include "compile/compile.h"
 
 /*
- * Reads compiler:add_object(kind, max, buckets, key, value, paced): the next shared object, in the order of
- * uplua.objects.object.all(). BUCKETS: those of an lhist or hdr; KEY, VALUE: layouts that are
- * declared; PACED: a ring is read only now and then.
+ * Reads compiler:add_object(kind, max, buckets, key, value, paced, ordered, alone, advice): the next shared object, in
+ * the order of uplua.objects.object.all(). BUCKETS: those of an lhist or hdr; KEY, VALUE: layouts that are declared;
+ * PACED: a ring is read only now and then; ORDERED, ALONE: as of struct shared; ADVICE: what to do where it is full.
  */
 void shared_objects_add(lua_State *L, struct compiler *compiler);
 

@@ -234,6 +234,12 @@ static void push_argument(lua_State *L, const struct argument *argument)
     core_set_string(L, "place", argument->parts ? "parts" : argument->place == ARGUMENT_NOWHERE ? "nowhere" : NULL);
     core_set_string(L, "type", argument->type);
     core_set_number(L, "bits", argument->bits);
+    core_set_number(L, "debug", argument->debug);
+    if (argument->passed) {
+        core_set_string(L, "passed", argument->passed == ARGUMENT_IN_WORDS ? "words" : "address");
+        core_set_number(L, "first", argument->first);
+        core_set_number(L, "size", argument->size);
+    }
 }
 
 /* sites:result() → what the functions return, as one of their parameters, place = "nowhere" where that is nothing or no
@@ -264,7 +270,9 @@ static int push_arguments(lua_State *L, const struct argument *list, size_t coun
 
 /*
  * sites:parameters([at_return]) → { { name (or nil), kind = "integer" | "boolean" | "pointer", place = "nowhere" (or
- * nil), bits, type }, … }: the functions' e.args, in their order; nil and the reason where they are not known
+ * nil), bits, type, debug = the type's number (types.debug), passed = "words" | "address" of a struct that is passed by
+ * value, as e.arg FIRST and those that follow or at that address, size }, … }: the functions' e.args, in their order;
+ * nil and the reason where they are not known
  */
 static int sites_parameters(lua_State *L)
 {

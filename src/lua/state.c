@@ -103,6 +103,7 @@ fail:
 }
 
 struct command_line {
+    const struct embedded *embedded;
     int argc;
     char **argv;
     int status;
@@ -111,6 +112,7 @@ struct command_line {
 static int run_main(lua_State *L)
 {
     struct command_line *line = lua_touserdata(L, 1);
+    embedded_open(L, line->embedded);
     lua_getglobal(L, "require");
     lua_pushliteral(L, "uplua.run.main");
     lua_call(L, 1, 1); /* line main */
@@ -123,9 +125,9 @@ static int run_main(lua_State *L)
     return 0;
 }
 
-int state_run(lua_State *L, int argc, char *argv[])
+int state_run(lua_State *L, const struct embedded *embedded, int argc, char *argv[])
 {
-    struct command_line line = {.argc = argc, .argv = argv};
+    struct command_line line = {.embedded = embedded, .argc = argc, .argv = argv};
     if (lua_cpcall(L, run_main, &line) == 0)
         return line.status;
     const char *text = lua_tostring(L, -1);

@@ -4,6 +4,7 @@
 #include <lua.h>
 
 #include "base/error.h"
+#include "lua/embedded.h"
 
 /*
  * Makes the state: LuaJIT's libraries without what LUA_PATH, LUA_CPATH and LUA_INIT say and without the search paths
@@ -11,7 +12,8 @@
  */
 lua_State *state_new(struct error *err);
 
-/* Runs uplua.run.main over the command line. Returns the exit status; what failed has been said on stderr. */
-int state_run(lua_State *L, int argc, char *argv[]);
+/* Runs uplua.run.main, which is among the modules of EMBEDDED, over the command line. Returns the exit status; what
+ * failed has been said on stderr. */
+int state_run(lua_State *L, const struct embedded *embedded, int argc, char *argv[]);
 
 void state_free(lua_State *L);

@@ -3,11 +3,16 @@
 
 #include <lauxlib.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "arch/instruction.h"
+#include "sym/demangle.h"
 #include "sym/fold.h"
 #include "sym/image.h"
 #include "sym/symbols.h"
+#include "sym/variable_at.h"
 
 #define TYPE "uplua.symbols"
 
@@ -214,6 +219,44 @@ static int lua_symbols_places(lua_State *L)
     return 1;
 }
 
+/* symbols:build_id(pid, frame) → the build id of the file of that frame of a stack, as hex digits; nil: none known */
+static int lua_symbols_build_id(lua_State *L)
+{
+    uint8_t id[BUILD_ID_MAX];
+    char hex[2 * BUILD_ID_MAX + 1];
+    int count;
+    const uint64_t *frame = check_frames(L, 3, &count);
+    luaL_argcheck(L, count == 1, 3, "one frame is expected");
+    int length = symbols_build_id(check_symbols(L), (pid_t)luaL_checkinteger(L, 2), *frame, id);
+    for (int i = 0; i < length; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    lua_pushstring(L, length > 0 ? hex : NULL);
+    return 1;
+}
+
+/*
+ * symbols:instruction(pid, frame: string of one native u64 [, program]) → address | nil, text | nil: where the file has
+ * it, as nm prints it, and the instruction there
+ */
+static int lua_symbols_instruction(lua_State *L)
+{
+    enum { ROOM = 256 };
+    uint8_t code[ARCH_LONGEST];
+    char text[ROOM];
+    uint64_t address;
+    int count;
+    struct symbols *symbols = check_symbols(L);
+    const uint64_t *frame = check_frames(L, 3, &count);
+    luaL_argcheck(L, count == 1, 3, "one frame is expected");
+    pid_t pid = (pid_t)luaL_checkinteger(L, 2);
+    size_t size = symbols_code(symbols, pid, check_program(L, 4), *frame, &address, code, sizeof code);
+    if (!size)
+        return 0;
+    lua_pushnumber(L, (lua_Number)address);
+    lua_pushstring(L, arch_disassemble(code, size, address, text, sizeof text) ? text : NULL);
+    return 2;
+}
+
 /* symbols:pointer() → lightuserdata: the struct symbols, for symbols_fold by FFI */
 static int lua_symbols_pointer(lua_State *L)
 {
@@ -229,6 +272,29 @@ static int lua_symbols_tostring(lua_State *L)
 }
 
 /* uplua.core.symbols: { new = function } */
+/*
+ * symbols.variable_at(path, offset, distance) → { name (nil: none), symbol (the same, as the file has it), its size,
+ * address in the file, offset in it, section (nil: none), place in that }: what is DISTANCE bytes behind the place to
+ * which OFFSET of the file is loaded; nil where nothing is known
+ */
+static int lua_variable_at(lua_State *L)
+{
+    struct variable_at found;
+    if (variable_at(luaL_checkstring(L, 1), (uint64_t)luaL_checknumber(L, 2), (int64_t)luaL_checknumber(L, 3), &found))
+        return 0;
+    lua_createtable(L, 0, 7); /* found */
+    char *name = *found.name ? demangle(found.name) : NULL;
+    core_set_string(L, "name", name);
+    free(name);
+    core_set_string(L, "symbol", *found.name ? found.name : NULL);
+    core_set_number(L, "address", (lua_Number)found.address);
+    core_set_string(L, "section", *found.section ? found.section : NULL);
+    core_set_number(L, "size", (lua_Number)found.size);
+    core_set_number(L, "offset", (lua_Number)found.offset);
+    core_set_number(L, "place", (lua_Number)found.place);
+    return 1;
+}
+
 int symbols_open_lua(lua_State *L)
 {
     static const luaL_Reg methods[] = {
@@ -236,6 +302,8 @@ int symbols_open_lua(lua_State *L)
         {"lookup", lua_symbols_lookup},
         {"resolve", lua_symbols_resolve},
         {"places", lua_symbols_places},
+        {"build_id", lua_symbols_build_id},
+        {"instruction", lua_symbols_instruction},
         {"pointer", lua_symbols_pointer},
         {"follow", lua_symbols_follow},
         {"begin", symbols_begin_lua},
@@ -249,7 +317,7 @@ int symbols_open_lua(lua_State *L)
         {"__tostring", lua_symbols_tostring},
         {NULL, NULL},
     };
-    static const luaL_Reg functions[] = {{"new", lua_symbols_new}, {NULL, NULL}};
+    static const luaL_Reg functions[] = {{"new", lua_symbols_new}, {"variable_at", lua_variable_at}, {NULL, NULL}};
     luaL_newmetatable(L, TYPE);
     luaL_register(L, NULL, methods);
     lua_pushvalue(L, -1);

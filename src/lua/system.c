@@ -4,6 +4,7 @@
 #include <lauxlib.h>
 #include <pwd.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "sys/capability.h"
 #include "sys/feature.h"
 #include "sys/namespace.h"
+#include "sys/output.h"
 #include "sys/path.h"
 #include "sys/terminal.h"
 #include "sys/trust.h"
@@ -97,6 +99,14 @@ static int system_create_private(lua_State *L)
     return 2;
 }
 
+/* system.is_regular(path) → true for a file that is no folder, pipe or device */
+static int system_is_regular(lua_State *L)
+{
+    struct stat status;
+    lua_pushboolean(L, stat(luaL_checkstring(L, 1), &status) == 0 && S_ISREG(status.st_mode));
+    return 1;
+}
+
 /* system.pid() → this process's id */
 static int system_pid(lua_State *L)
 {
@@ -110,6 +120,13 @@ static int system_close(lua_State *L)
     return 0;
 }
 
+/* system.flush_output() → nil, or why something could not be written to standard output by now */
+static int system_flush_output(lua_State *L)
+{
+    int reason = output_flush();
+    return core_push_string(L, reason ? error_reason(reason) : NULL);
+}
+
 /* system.capability_missing() → what tracing needs and this process lacks, such as "CAP_BPF and CAP_PERFMON"; nil if
  * nothing */
 static int system_capability_missing(lua_State *L)
@@ -121,6 +138,13 @@ static int system_capability_missing(lua_State *L)
 static int system_namespace_problem(lua_State *L)
 {
     return core_push_string(L, namespace_problem());
+}
+
+/* system.root_path() → this process's root folder as the kernel's own paths have it, "/srv/x" or "/"; nil where that
+ * cannot be found out */
+static int system_root_path(lua_State *L)
+{
+    return push_owned(L, namespace_root_path());
 }
 
 /* What a feature's CODE says, for people. MISSING: the capabilities without which it could not be tried. */
@@ -167,6 +191,7 @@ int system_open_lua(lua_State *L)
         {"executable", system_executable},
         {"real_path", system_real_path},
         {"is_file", system_is_file},
+        {"is_regular", system_is_regular},
         {"is_terminal", system_is_terminal},
         {"environment", system_environment},
         {"create_private", system_create_private},
@@ -175,8 +200,10 @@ int system_open_lua(lua_State *L)
         {"names", system_names},
         {"pid", system_pid},
         {"close", system_close},
+        {"flush_output", system_flush_output},
         {"capability_missing", system_capability_missing},
         {"namespace_problem", system_namespace_problem},
+        {"root_path", system_root_path},
         {"features", system_features},
         {"kernel", system_kernel},
         {NULL, NULL},

@@ -5,12 +5,14 @@
 #include <lauxlib.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lua/core.h"
 #include "probe/module/path_search.h"
 #include "probe/target/command.h"
 #include "probe/target/process.h"
+#include "probe/target/threads.h"
 #include "sys/pidfd.h"
 #include "sys/procstat.h"
 
@@ -169,6 +171,21 @@ static int lua_target_tids(lua_State *L)
     return push_ids(L, target->tids, target->tid_count);
 }
 
+/* threads() → { tid, ... }: those that the target's processes have now, with its children's where these are traced; of
+ * all processes but this one where there is no target. Raises what /proc refuses. */
+static int lua_target_threads(lua_State *L)
+{
+    const struct target *target = lua_target(L);
+    struct threads threads;
+    bool all = !target->count && !target->tid_count;
+    int code = all ? threads_list_all(getpid(), &threads) : threads_list(target, target->follow, &threads);
+    if (code)
+        return luaL_error(L, "cannot list the threads: %s", strerror(-code));
+    push_ids(L, threads.ids, threads.count);
+    threads_free(&threads);
+    return 1;
+}
+
 /* births() → { ns, ... } of the threads, where there are some, else of the processes: see procstat_birth */
 static int lua_target_births(lua_State *L)
 {
@@ -263,6 +280,7 @@ int target_open_lua(lua_State *L)
         {"close", lua_target_close},
         {"attach_threads", lua_target_attach_threads},
         {"tids", lua_target_tids},
+        {"threads", lua_target_threads},
         {"births", lua_target_births},
         {"birth", lua_target_birth},
         {"follow", lua_target_follow},

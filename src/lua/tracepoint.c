@@ -19,6 +19,15 @@ static int tracepoint_find_lua(lua_State *L)
     return tracepoint_find(spec, self, &err) ? core_raise(L, &err) : 1;
 }
 
+/* tracepoint.of_types(spec) → tracepoint, of which only the fields are known, nil: the kernel's types do not tell them
+ */
+static int tracepoint_of_types_lua(lua_State *L)
+{
+    const char *spec = luaL_checkstring(L, 1);
+    struct tracepoint **self = core_new_object(L, sizeof *self, TRACEPOINT); /* self */
+    return tracepoint_of_types(spec, self) ? 0 : 1;
+}
+
 /* tracepoint.match(pattern) → { "sched:sched_switch", … }; raises the reason where there is none */
 static int tracepoint_match_lua(lua_State *L)
 {
@@ -74,6 +83,7 @@ int tracepoint_open_lua(lua_State *L)
 {
     static const luaL_Reg functions[] = {
         {"find", tracepoint_find_lua},
+        {"of_types", tracepoint_of_types_lua},
         {"match", tracepoint_match_lua},
         {NULL, NULL},
     };

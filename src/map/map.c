@@ -188,3 +188,30 @@ void map_entries_free(struct map_entries *entries)
         munmap(entries->values, entries->value_bytes);
     *entries = (struct map_entries){0};
 }
+
+int map_visit(const struct map *map,
+              int (*visit)(void *context, const uint8_t *keys, const uint8_t *values, size_t count), void *context)
+{
+    struct map_entries batch = {0};
+    uint64_t capacity = 0;
+    uint32_t cursor[2], next[2];
+    bool started = false;
+    int err = grow(map, &batch, &capacity, FIRST_BATCH);
+    while (!err) {
+        uint32_t count = (uint32_t)capacity;
+        int read = bpf_map_lookup_batch(map->fd, started ? cursor : NULL, next, batch.keys, batch.values, &count, NULL);
+        if (read == -EINTR || read == -EAGAIN)
+            continue;
+        if (read == -ENOSPC) { /* a bucket did not fit */
+            err = grow(map, &batch, &capacity, capacity * 2);
+            continue;
+        }
+        err = read && read != -ENOENT ? read : visit(context, batch.keys, batch.values, count);
+        if (read == -ENOENT)
+            break;
+        memcpy(cursor, next, sizeof cursor);
+        started = true;
+    }
+    map_entries_free(&batch);
+    return err;
+}

@@ -41,3 +41,10 @@ struct map_entries {
  */
 int map_read_all(const struct map *map, bool take, struct map_entries *entries);
 void map_entries_free(struct map_entries *entries);
+
+/*
+ * Reads the map in the same way, but keeps nothing: calls VISIT(CONTEXT, KEYS, VALUES, COUNT) with so many entries at a
+ * time, until that returns other than 0. 0, what VISIT returned, or -errno.
+ */
+int map_visit(const struct map *map,
+              int (*visit)(void *context, const uint8_t *keys, const uint8_t *values, size_t count), void *context);

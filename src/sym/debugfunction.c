@@ -32,6 +32,14 @@ static const char *foreign_language(Dwarf_Die *unit)
     }
 }
 
+/* Go's own compiler: gcc's passes arguments as C does. Before 1.17 arguments were on the stack. */
+static bool has_go_registers(Dwarf_Die *unit)
+{
+    Dwarf_Attribute attribute;
+    const char *producer = dwarf_attr(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
+    return dwarf_srclang(unit) == DW_LANG_Go && producer && strstr(producer, "; regabi");
+}
+
 /* gcc writes its options into what it calls itself: "GNU C17 12.2.0 -mtune=generic -g -O2"; the last -O counts. */
 static enum debugfunction_compiler compiler_of(Dwarf_Die *unit)
 {
@@ -81,8 +89,10 @@ int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debug
     }
     result->entry = dwarf_dieoffset(&entry);
     result->result = debugtype_of(&entry);
-    if (dwarf_diecu(&entry, &unit, NULL, NULL))
+    if (dwarf_diecu(&entry, &unit, NULL, NULL)) {
         result->foreign = foreign_language(&unit);
+        result->of_go = has_go_registers(&unit);
+    }
     for (int depth = 0; !result->external && depth < DEEPEST; depth++) {
         result->external = debugentry_flag(&entry, DW_AT_external);
         if (!debugentry_referred(&entry, DW_AT_specification, &origin))
@@ -171,8 +181,8 @@ static int find_parameter(Dwarf_Die *function, Dwarf_Die *instance, unsigned num
     unsigned listed = 0, passed = 0;
     for (bool more = first_child(function, &children); more; more = next_child(&children)) {
         Dwarf_Die *entry = &children.entry, own;
-        if (dwarf_tag(entry) != DW_TAG_formal_parameter)
-            continue;
+        if (dwarf_tag(entry) != DW_TAG_formal_parameter || debugentry_flag(entry, DW_AT_variable_parameter))
+            continue; /* Go's results are parameters that vary */
         bool has_own = find_instance(instance, entry, &own);
         if (is_left_out(entry, !listed++, has_own ? &own : NULL) || passed++ < number)
             continue;

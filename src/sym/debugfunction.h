@@ -17,6 +17,8 @@ struct debugfunction {
     /* … with so many bytes that only mark that calls may lead there; 0 until someone looks at that */
     uint32_t landing;
     uint32_t result;     /* its type (sym/debugtypes.h); 0: void */
+    bool of_rust;        /* it is Rust's, and called as that calls its own */
+    bool of_go;          /* it is Go's, whose compiler passes arguments in registers as abi-internal.md has it */
     const char *foreign; /* its language, where that has a calling convention of its own; or NULL */
     bool own_convention; /* the compiler says that it is not called as others are */
     bool external;       /* other files may call it */

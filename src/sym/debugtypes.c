@@ -66,28 +66,54 @@ static bool have_same_name(Dwarf_Die *a, Dwarf_Die *b)
     return one && other ? !strcmp(one, other) : one == other;
 }
 
-/* True if the parts A and B of two structs lie at the same place, and their types are called the same. */
-static bool are_same_parts(Dwarf_Die *a, Dwarf_Die *b)
+enum { SAME_DEPTH = 2 }; /* structs in structs whose parts are compared */
+
+static bool have_same_parts(Dwarf_Die *a, Dwarf_Die *b, int depth);
+
+/*
+ * True if the types that A and B refer to are the same, or lead to the same: by their names, and where these are of
+ * structs by their parts, too. Each instance of a template has its own `pointer` and `Node`.
+ */
+static bool refer_to_same(Dwarf_Die *a, Dwarf_Die *b, int depth)
 {
-    Dwarf_Die type, other_type;
+    Dwarf_Die one, other;
+    bool typed = debugentry_referred(a, DW_AT_type, &one), other_typed = debugentry_referred(b, DW_AT_type, &other);
+    for (int steps = 0; typed && other_typed && steps < DEEPEST; steps++) {
+        int tag = dwarf_tag(&one);
+        if (one.addr == other.addr)
+            return true;
+        if (tag != dwarf_tag(&other) || !have_same_name(&one, &other))
+            return false;
+        if (debugentry_is_structure(tag))
+            return depth == SAME_DEPTH || dwarf_hasattr(&one, DW_AT_declaration) ||
+                   dwarf_hasattr(&other, DW_AT_declaration) || have_same_parts(&one, &other, depth + 1);
+        Dwarf_Die next, other_next;
+        typed = debugentry_referred(&one, DW_AT_type, &next);
+        other_typed = debugentry_referred(&other, DW_AT_type, &other_next);
+        one = next;
+        other = other_next;
+    }
+    return typed == other_typed;
+}
+
+/* True if the parts A and B of two structs lie at the same place, and their types are the same. */
+static bool are_same_parts(Dwarf_Die *a, Dwarf_Die *b, int depth)
+{
     Dwarf_Word offset = 0, other_offset = 0;
     debugentry_number(a, DW_AT_data_member_location, &offset);
     debugentry_number(b, DW_AT_data_member_location, &other_offset);
-    bool typed = debugentry_referred(a, DW_AT_type, &type),
-         other_typed = debugentry_referred(b, DW_AT_type, &other_type);
-    return dwarf_tag(a) == dwarf_tag(b) && have_same_name(a, b) && offset == other_offset && typed == other_typed &&
-           (!typed || (dwarf_tag(&type) == dwarf_tag(&other_type) && have_same_name(&type, &other_type)));
+    return dwarf_tag(a) == dwarf_tag(b) && have_same_name(a, b) && offset == other_offset && refer_to_same(a, b, depth);
 }
 
 /* C, and C++'s unnamed namespaces, may have a struct of one name, size and line in two files that differs in what is in
  * it. */
-static bool have_same_parts(Dwarf_Die *a, Dwarf_Die *b)
+static bool have_same_parts(Dwarf_Die *a, Dwarf_Die *b, int depth)
 {
     Dwarf_Die one, other;
     bool more = !dwarf_child(a, &one) && next_of_structure(&one),
          other_more = !dwarf_child(b, &other) && next_of_structure(&other);
     while (more && other_more) {
-        if (!are_same_parts(&one, &other))
+        if (!are_same_parts(&one, &other, depth))
             return false;
         more = debugentry_next(&one) && next_of_structure(&one);
         other_more = debugentry_next(&other) && next_of_structure(&other);
@@ -111,7 +137,7 @@ bool debugtype_same(Dwarf_Die *a, Dwarf_Die *b)
         return true;
     if (!debugentry_begin())
         return false;
-    bool same = have_same_parts(a, b);
+    bool same = have_same_parts(a, b, 0);
     debugentry_end();
     return same;
 }
@@ -297,7 +323,11 @@ int debugtype_get(uint32_t number, struct debugtype *result)
         result->vector = debugentry_flag(&entry, DW_AT_GNU_vector);
     } else if (debugentry_is_structure(tag) && !dwarf_hasattr(&entry, DW_AT_declaration)) {
         result->kind = DEBUGTYPE_STRUCT;
+        result->is_union = tag == DW_TAG_union_type;
     }
+    if (!is_void)
+        result->own = dwarf_diename(&entry);
+    result->is_enum = tag == DW_TAG_enumeration_type;
     debugentry_end();
     return 0;
 }
@@ -451,6 +481,44 @@ int debugtype_field(uint32_t number, const char *name, struct debugfield *result
 {
     int found = debugtype_fields(number, take_named, &(struct field_search){name, result});
     return found > 0 ? 0 : found < 0 ? found : -ENOENT;
+}
+
+/* --- constants of enums --- */
+
+/* The number of the constant ENTRY of an enum. Forms of a fixed size say nothing of a sign: compilers use them for what
+ * is not negative. */
+static bool constant_of(Dwarf_Die *entry, int64_t *number)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Sword with_sign;
+    Dwarf_Word without;
+    if (!dwarf_attr(entry, DW_AT_const_value, &attribute))
+        return false;
+    unsigned form = dwarf_whatform(&attribute);
+    bool is_signed = form == DW_FORM_sdata || form == DW_FORM_implicit_const;
+    if (is_signed ? dwarf_formsdata(&attribute, &with_sign) != 0 : dwarf_formudata(&attribute, &without) != 0)
+        return false;
+    *number = is_signed ? with_sign : (int64_t)without;
+    return true;
+}
+
+int debugtype_values(uint32_t number, int (*visit)(const char *name, int64_t value, void *context), void *context)
+{
+    Dwarf_Die entry, constant;
+    int result = 0;
+    if (!debugentry_begin())
+        return -ELOOP;
+    if (debugtype_entry(number, &entry) && dwarf_tag(&entry) == DW_TAG_enumeration_type &&
+        !dwarf_child(&entry, &constant)) {
+        do {
+            int64_t value;
+            const char *name = dwarf_diename(&constant);
+            if (dwarf_tag(&constant) == DW_TAG_enumerator && name && constant_of(&constant, &value))
+                result = visit(name, value, context);
+        } while (!result && debugentry_next(&constant));
+    }
+    debugentry_end();
+    return result;
 }
 
 /* --- variables --- */

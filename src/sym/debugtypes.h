@@ -26,6 +26,10 @@ struct debugtype {
     int bits;         /* of an integer: 8 … 128, negative if signed */
     uint64_t count;   /* of an array: elements; 0: not declared */
     uint32_t element; /* what a pointer leads to, or an array consists of */
+    /* what the type itself is called, behind its other names: as long as the debuginfo; NULL: nothing */
+    const char *own;
+    bool is_enum;
+    bool is_union; /* a STRUCT whose fields lie above each other */
     /* What calling conventions ask besides: */
     bool extended; /* a float of x86's 80 bits */
     bool complex;  /* OTHER: two floating-point numbers of half the size each */
@@ -54,6 +58,9 @@ int debugtype_field(uint32_t number, const char *name, struct debugfield *result
  * then returned. Unnamed members that are no structs are left out.
  */
 int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *field, void *context), void *context);
+
+/* Calls VISIT for each constant of the enum NUMBER, until it returns non-zero, which is then returned. */
+int debugtype_values(uint32_t number, int (*visit)(const char *name, int64_t value, void *context), void *context);
 
 /*
  * The type of the variable NAME, which lies at ADDRESS; where only variables at other addresses have the name, or at

@@ -288,3 +288,14 @@ struct image *files_keep(struct files *files, const char *path)
     free(resolved);
     return mapping.image;
 }
+
+void files_unread(const struct files *files, void (*visit)(void *context, const char *module, size_t units),
+                  void *context)
+{
+    for (size_t i = 0; i < files->image_count; i++) {
+        const char *module;
+        size_t units = image_unread(files->images[i], &module);
+        if (units)
+            visit(context, module, units);
+    }
+}

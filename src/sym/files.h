@@ -45,3 +45,7 @@ void files_open(struct files *files, const struct file_owner *owner, struct mapp
  * where it cannot be.
  */
 struct image *files_keep(struct files *files, const char *path);
+
+/* Calls VISIT(CONTEXT, MODULE, UNITS) with each file of which image_unread tells UNITS. */
+void files_unread(const struct files *files, void (*visit)(void *context, const char *module, size_t units),
+                  void *context);

@@ -135,6 +135,42 @@ int image_read(struct image *image,
     return rc;
 }
 
+static int read_build_id(void *id, const struct elf_file *elf, const struct debug_file_search *search)
+{
+    (void)search;
+    return notes_build_id(elf, id);
+}
+
+int image_build_id(struct image *image, uint8_t id[static BUILD_ID_MAX])
+{
+    return image_read(image, read_build_id, id);
+}
+
+struct piece {
+    uint64_t offset;
+    void *buffer;
+    size_t size;
+};
+
+static int read_piece(void *context, const struct elf_file *elf, const struct debug_file_search *search)
+{
+    (void)search;
+    struct piece *piece = context;
+    uint64_t end = (uint64_t)elf->stat.st_size;
+    if (piece->offset >= end)
+        return 0;
+    if (piece->size > end - piece->offset)
+        piece->size = (size_t)(end - piece->offset);
+    int rc = elf_file_read(elf, piece->offset, piece->buffer, piece->size);
+    return rc ? rc : (int)piece->size;
+}
+
+int image_bytes(struct image *image, uint64_t offset, void *buffer, size_t size)
+{
+    struct piece piece = {offset, buffer, size};
+    return image_read(image, read_piece, &piece);
+}
+
 const struct stat *image_stat(const struct image *image)
 {
     return &image->stat;

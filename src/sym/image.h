@@ -9,6 +9,7 @@
 
 #include "elf/debug_file.h"
 #include "elf/elf_file.h"
+#include "elf/notes.h"
 #include "sym/debuginfo.h"
 
 struct image;
@@ -37,6 +38,12 @@ bool image_has_path(const struct image *image);
 int image_read(struct image *image,
                int (*fn)(void *context, const struct elf_file *elf, const struct debug_file_search *search),
                void *context);
+
+/* The file's build id in ID; its length, 0 where there is none, or -errno. */
+int image_build_id(struct image *image, uint8_t id[static BUILD_ID_MAX]);
+
+/* Reads up to SIZE bytes at OFFSET of the file; how many there are, or -errno. */
+int image_bytes(struct image *image, uint64_t offset, void *buffer, size_t size);
 
 /* What stat says of the file; the time of its last change as it was when that was asked for last. */
 const struct stat *image_stat(const struct image *image);

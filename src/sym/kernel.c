@@ -181,6 +181,23 @@ const char *kernel_lookup(struct kernel *kernel, uint64_t address, uint64_t *off
     return kernel->name;
 }
 
+int kernel_address(const char *path, const char *name, uint64_t *address)
+{
+    size_t size, length = strlen(name);
+    char *text = read_text(path, &size), *end;
+    int result = text ? -ENOENT : errno ? -errno : -EIO;
+    for (char *at = text; at && result == -ENOENT && (end = memchr(at, '\n', (size_t)(text + size - at)));
+         at = end + 1) {
+        char *rest;
+        *end = '\0';
+        *address = strtoull(at, &rest, 16);
+        if (end - rest > 3 && !strncmp(rest + 3, name, length) && (!rest[3 + length] || rest[3 + length] == '\t'))
+            result = *address ? 0 : -EACCES;
+    }
+    free(text);
+    return result;
+}
+
 /* The name of a module in NAME, "ext4]": cut there. False where it is none, as "[bpf]" and "[__builtin__ftrace]". */
 static bool cut_module(char *name)
 {

@@ -27,6 +27,10 @@ const char *kernel_lookup(struct kernel *kernel, uint64_t address, uint64_t *off
  */
 typedef int kernel_visit(const char *function, const char *module, uint64_t address, void *context);
 
+/* Gets in *ADDRESS where the first function or variable NAME of PATH, which has the form of /proc/kallsyms, is. 0,
+ * -ENOENT: there is none, -EACCES: the kernel hides it, or -errno. */
+int kernel_address(const char *path, const char *name, uint64_t *address);
+
 /*
  * Visits the functions in PATH, which has the form of /proc/kallsyms, but for those of BPF and of probes. What the last
  * visit returned, or -errno where PATH cannot be read.

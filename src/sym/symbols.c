@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../bpf/stack.h"
 #include "base/array.h"
@@ -406,12 +407,7 @@ struct symbols_lost symbols_lost(const struct symbols *symbols)
 void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, const char *module, size_t units),
                     void *context)
 {
-    for (size_t i = 0; i < symbols->files.image_count; i++) {
-        const char *module;
-        size_t units = image_unread(symbols->files.images[i], &module);
-        if (units)
-            visit(context, module, units);
-    }
+    files_unread(&symbols->files, visit, context);
 }
 
 uint64_t symbols_generation(const struct symbols *symbols)
@@ -500,22 +496,33 @@ void symbols_number(struct symbols *symbols, uint32_t number, struct image *imag
     file->module = texts_intern(&symbols->texts, image ? image_module(image) : path);
 }
 
+/* Has whoever gives numbers look at all that process PID maps and has mapped, for the file NUMBER. */
+static struct frame_file *ask(struct symbols *symbols, pid_t pid, uint32_t number)
+{
+    struct process *process = processes_find(&symbols->processes, pid);
+    for (size_t i = 0; process && symbols->watch && i <= process->earlier_count; i++)
+        symbols->watch(symbols->watch_context, pid,
+                       i < process->earlier_count ? &process->earlier[i].maps : &process->maps, SYMBOLS_ASKED);
+    struct frame_file *file = frame_files_get(&symbols->frame_files, number);
+    file->asked = symbols->generation;
+    return file;
+}
+
 /*
- * The file that FRAME of a stack of process PID is in; NULL where nobody knows its number. Whoever gives numbers may
- * not have heard of it, since the kernel's half has seen it first.
+ * The file that FRAME of a stack of process PID is in; NULL where nobody knows its number. The kernel's half may have
+ * seen it first; and before a command executes its program, its process is a copy of ours, of which no record tells.
  */
 static const struct frame_file *file_of(struct symbols *symbols, pid_t pid, uint64_t frame)
 {
     struct frame_file *file = frame_files_get(&symbols->frame_files, STACK_FILE(frame));
-    struct process *process = processes_find(&symbols->processes, pid);
-    if (!file || file->module || file->asked == symbols->generation)
-        return file && file->module ? file : NULL;
-    file->asked = symbols->generation;
-    for (size_t i = 0; process && symbols->watch && i <= process->earlier_count; i++)
-        symbols->watch(symbols->watch_context, pid,
-                       i < process->earlier_count ? &process->earlier[i].maps : &process->maps, SYMBOLS_ASKED);
-    file = frame_files_get(&symbols->frame_files, STACK_FILE(frame));
-    return file->module ? file : NULL;
+    bool asks = file && !file->module && file->asked != symbols->generation;
+    if (asks)
+        file = ask(symbols, pid, STACK_FILE(frame));
+    if (asks && !file->module) {
+        symbols_tell(symbols, getpid()); /* reads what it maps */
+        file = ask(symbols, getpid(), STACK_FILE(frame));
+    }
+    return file && file->module ? file : NULL;
 }
 
 static int lookup_in_file(struct symbols *symbols, pid_t pid, uint64_t frame, struct symbol *result)
@@ -577,18 +584,17 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
     return 0;
 }
 
-size_t symbols_places(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address,
-                      struct source_line *places, size_t room)
+struct in_file symbols_in_file(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address)
 {
     if (kernel_has(address))
-        return 0;
+        return (struct in_file){0};
     if (address & STACK_IN_FILE) {
         const struct frame_file *file = file_of(symbols, pid, address);
-        return file && file->image ? image_places(file->image, STACK_OFFSET(address), true, places, room) : 0;
+        return (struct in_file){file ? file->image : NULL, STACK_OFFSET(address), true};
     }
     struct mapping *mapping = find(symbols, processes_get(&symbols->processes, pid), program, address).mapping;
-    if (!mapping || !mapping->image)
-        return 0;
-    uint64_t offset = address - mapping->start + (mapping->inode ? mapping->offset : 0);
-    return image_places(mapping->image, offset, mapping->executable, places, room);
+    if (!mapping)
+        return (struct in_file){0};
+    return (struct in_file){mapping->image, address - mapping->start + (mapping->inode ? mapping->offset : 0),
+                            mapping->executable};
 }

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "elf/notes.h"
 #include "sym/debuginfo.h"
 #include "sym/maps.h"
 
@@ -125,11 +126,31 @@ void symbols_unread(const struct symbols *symbols, void (*visit)(void *context, 
  */
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct symbol *result);
 
+/* The build id of the file of FRAME, which has STACK_IN_FILE: its length, 0 where none is known, or -errno. */
+int symbols_build_id(struct symbols *symbols, pid_t pid, uint64_t frame, uint8_t id[static BUILD_ID_MAX]);
+
+/*
+ * Reads the code at FRAME of a stack from its file, as symbols_places finds it: up to SIZE bytes, and in *ADDRESS where
+ * they are, as nm prints it. How many there are; 0 where it is of no file, or the file is gone.
+ */
+size_t symbols_code(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t frame, uint64_t *address, void *code,
+                    size_t size);
+
 /*
  * The address that FRAME of a stack stands for: of what is in a file, where process PID had that mapped while it
  * executed PROGRAM; where nothing is known of that any more, as nm prints it.
  */
 uint64_t symbols_address(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t frame);
+
+/* Where in a file an address is. */
+struct in_file {
+    struct image *image; /* NULL: in none */
+    uint64_t offset;
+    bool executable; /* so it is mapped */
+};
+
+/* Where ADDRESS of process PID and PROGRAM, or FRAME of a stack, is. */
+struct in_file symbols_in_file(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address);
 
 /*
  * The places in the source of ADDRESS of process PID and PROGRAM, as above, at most ROOM: the innermost inlined

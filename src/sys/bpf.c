@@ -245,7 +245,7 @@ uint64_t bpf_program_misses(int program)
     return program_info(program, &info) < 0 ? 0 : info.recursion_misses;
 }
 
-int bpf_enable_stats(void)
+int bpf_stats_enable(void)
 {
     union bpf_attr attr;
     memset(&attr, 0, sizeof attr);

@@ -92,7 +92,7 @@ uint64_t bpf_program_misses(int program);
  * Has the kernel count the runs of all programs and their time, until the descriptor is closed: it costs each run two
  * looks at the clock. The descriptor, or -errno (Linux 5.8, CAP_SYS_ADMIN).
  */
-int bpf_enable_stats(void);
+int bpf_stats_enable(void);
 
 /* How often PROGRAM has run while the kernel counted, and for how many ns. 0 or -errno. */
 int bpf_program_runs(int program, uint64_t *runs, uint64_t *ns);

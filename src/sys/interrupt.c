@@ -40,6 +40,7 @@ static struct {
     int64_t came_at, used_at; /* by the clock, of the CPU's time */
     int terminal;
     struct termios modes;
+    const char *leave; /* what has the terminal show again what it showed before; NULL: nothing */
 } interrupt = {.fd = -1, .terminal = -1};
 
 static int64_t now_ns(clockid_t clock)
@@ -66,6 +67,8 @@ static _Noreturn void end_at_once(int signal)
 {
     if (interrupt.terminal >= 0)
         tcsetattr(interrupt.terminal, TCSANOW, &interrupt.modes);
+    if (interrupt.leave && write(STDOUT_FILENO, interrupt.leave, strlen(interrupt.leave)) < 0)
+        _exit(128 + signal); /* no terminal is there any more */
     _exit(128 + signal);
 }
 
@@ -203,8 +206,10 @@ void interrupt_forget(void)
     interrupt.signal = interrupt.taken = 0;
 }
 
-void interrupt_keep_terminal(int fd)
+void interrupt_keep_terminal(int fd, const char *leave)
 {
-    if (tcgetattr(fd, &interrupt.modes) == 0)
-        interrupt.terminal = fd;
+    if (tcgetattr(fd, &interrupt.modes) != 0)
+        return;
+    interrupt.terminal = fd;
+    interrupt.leave = leave;
 }

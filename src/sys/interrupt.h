@@ -49,5 +49,6 @@ void interrupt_take(void);
 /* The signal has been dealt with and the session goes on (the prompt): the next one is a first one again. */
 void interrupt_forget(void);
 
-/* Keeps the present modes of the terminal FD, so that an end at once does not leave the prompt's behind. */
-void interrupt_keep_terminal(int fd);
+/* Keeps the present modes of the terminal FD, so that an end at once does not leave the prompt's behind. It writes
+ * LEAVE, which is kept, to standard output then; NULL: nothing. */
+void interrupt_keep_terminal(int fd, const char *leave);

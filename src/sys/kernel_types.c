@@ -154,6 +154,35 @@ const char *kernel_type_name(uint32_t id, char text[KERNEL_TYPE_NAME])
     return text;
 }
 
+const char *kernel_type_own_name(uint32_t id)
+{
+    const struct btf_type *type = kernel_types_open() ? NULL : type_at(resolve(id));
+    return type ? btf_string(&btf, type->name_off) : "";
+}
+
+bool kernel_type_is_union(uint32_t id)
+{
+    const struct btf_type *type = kernel_types_open() ? NULL : type_at(resolve(id));
+    return type && kind_of(type) == BTF_KIND_UNION;
+}
+
+int kernel_type_value_at(uint32_t id, unsigned number, const char **name, int64_t *value)
+{
+    const struct btf_type *type = kernel_types_open() ? NULL : type_at(resolve(id));
+    unsigned kind = type ? kind_of(type) : BTF_KIND_UNKN;
+    if ((kind != BTF_KIND_ENUM && kind != BTF_KIND_ENUM64) || number >= BTF_INFO_VLEN(type->info))
+        return -ERANGE;
+    const struct btf_enum *narrow = (const struct btf_enum *)(const void *)(type + 1) + number;
+    const struct btf_enum64 *wide = (const struct btf_enum64 *)(const void *)(type + 1) + number;
+    bool is_signed = BTF_INFO_KFLAG(type->info);
+    *name = btf_string(&btf, kind == BTF_KIND_ENUM ? narrow->name_off : wide->name_off);
+    if (kind == BTF_KIND_ENUM64)
+        *value = (int64_t)((uint64_t)wide->val_hi32 << 32 | wide->val_lo32);
+    else
+        *value = is_signed ? narrow->val : (int64_t)(uint32_t)narrow->val;
+    return 0;
+}
+
 static bool is_kind(unsigned kind, const char *word)
 {
     switch (kind) {
@@ -193,20 +222,28 @@ int kernel_type_find(const char *name, uint32_t *id)
     return -ENOENT;
 }
 
+/* Member NUMBER of STRUCTURE, which begins at bit BASE. */
+static void describe_member(const struct btf_type *structure, unsigned number, uint64_t base,
+                            struct kernel_member *result)
+{
+    const struct btf_member *member = (const struct btf_member *)(const void *)(structure + 1) + number;
+    bool has_bitfields = BTF_INFO_KFLAG(structure->info);
+    uint64_t at = base + (has_bitfields ? BTF_MEMBER_BIT_OFFSET(member->offset) : member->offset);
+    result->type = member->type;
+    result->offset = at / 8;
+    result->first_bit = (int)(at % 8);
+    result->bits = has_bitfields ? (int)BTF_MEMBER_BITFIELD_SIZE(member->offset) : 0;
+}
+
 static bool find_member(const struct btf_type *structure, const char *name, int depth, uint64_t base,
                         struct kernel_member *result)
 {
     const struct btf_member *members = (const void *)(structure + 1);
-    bool has_bitfields = BTF_INFO_KFLAG(structure->info);
     for (unsigned i = 0; i < BTF_INFO_VLEN(structure->info); i++) {
-        uint64_t at = base + (has_bitfields ? BTF_MEMBER_BIT_OFFSET(members[i].offset) : members[i].offset);
-        if (!strcmp(btf_string(&btf, members[i].name_off), name)) {
-            result->type = members[i].type;
-            result->offset = at / 8;
-            result->first_bit = (int)(at % 8);
-            result->bits = has_bitfields ? (int)BTF_MEMBER_BITFIELD_SIZE(members[i].offset) : 0;
+        describe_member(structure, i, base, result);
+        if (!strcmp(btf_string(&btf, members[i].name_off), name))
             return true;
-        }
+        uint64_t at = result->offset * 8 + (uint64_t)result->first_bit;
         const struct btf_type *inner = type_at(resolve(members[i].type));
         bool is_structure = inner && (kind_of(inner) == BTF_KIND_STRUCT || kind_of(inner) == BTF_KIND_UNION);
         if (!members[i].name_off && is_structure && depth < DEEPEST && find_member(inner, name, depth + 1, at, result))
@@ -236,6 +273,21 @@ int kernel_type_member(uint32_t id, const char *name, struct kernel_member *resu
     if (code || type.kind != KERNEL_STRUCT || !*name)
         return code ? code : -ENOENT;
     return find_member(types[type.id], name, 0, 0, result) ? 0 : -ENOENT;
+}
+
+int kernel_type_member_at(uint32_t id, unsigned number, const char **name, struct kernel_member *result)
+{
+    struct kernel_type type;
+    int code = kernel_type_get(id, &type);
+    if (code || type.kind != KERNEL_STRUCT)
+        return code ? code : -ENOENT;
+    const struct btf_type *structure = types[type.id];
+    if (number >= BTF_INFO_VLEN(structure->info))
+        return -ERANGE;
+    const struct btf_member *members = (const void *)(structure + 1);
+    *name = btf_string(&btf, members[number].name_off);
+    describe_member(structure, number, 0, result);
+    return 0;
 }
 
 /* The prototype of the function NAME. 0, or -errno. */

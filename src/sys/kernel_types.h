@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,12 @@ int kernel_types_open(void);
 int kernel_type_get(uint32_t id, struct kernel_type *result);
 /* How C writes it: "struct task_struct *", "char [16]". */
 const char *kernel_type_name(uint32_t id, char text[KERNEL_TYPE_NAME]);
+/* What the type ID itself is called, behind its other names, "task_struct"; "" where it has no name. As long as the
+ * process. */
+const char *kernel_type_own_name(uint32_t id);
+bool kernel_type_is_union(uint32_t id);
+/* Constant NUMBER, from 0, of the enum ID; -ERANGE behind the last, and where it is none. */
+int kernel_type_value_at(uint32_t id, unsigned number, const char **name, int64_t *value);
 /* The struct, union, enum or typedef that NAME ("struct task_struct", "u32") names. */
 int kernel_type_find(const char *name, uint32_t *id);
 
@@ -46,6 +53,10 @@ struct kernel_member {
 
 /* The field NAME of the struct ID; those of anonymous structs inside count as its own. */
 int kernel_type_member(uint32_t id, const char *name, struct kernel_member *result);
+
+/* Member NUMBER, from 0, of the struct or union ID, whose name is *NAME, which lives as long as the process; -ERANGE
+ * behind the last. */
+int kernel_type_member_at(uint32_t id, unsigned number, const char **name, struct kernel_member *result);
 
 struct kernel_parameter {
     const char *name; /* "" where it has none; lives as long as the process */

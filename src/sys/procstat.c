@@ -50,6 +50,19 @@ bool procstat_birth(pid_t pid, uint64_t *birth)
     return true;
 }
 
+pid_t procstat_tracer(pid_t pid)
+{
+    char path[32], line[128];
+    int tracer = 0;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *file = fopen(path, "re");
+    while (file && fgets(line, sizeof line, file) && sscanf(line, "TracerPid: %d", &tracer) != 1)
+        continue;
+    if (file)
+        fclose(file);
+    return tracer;
+}
+
 pid_t procstat_exited(const char *path)
 {
     int pid;

@@ -31,12 +31,28 @@ end)
 up.after(("%gs"):format(seconds), up.exit)
 
 local function describe(what, counts)
-  local stacks, samples, unknown = 0, 0, 0
+  local stacks, samples, unknown, functions, seen = 0, 0, 0, 0, {}
   for s, n in counts:pairs() do
     stacks, samples = stacks + 1, samples + n
-    if tostring(s):find("[unknown]", 1, true) then unknown = unknown + 1 end
+    if tostring(s):find("[unknown]", 1, true) then
+      unknown = unknown + 1
+      io.stderr:write(("without a name, %d samples:\n%s\n"):format(n, s:text { addresses = true, modules = true }))
+    end
+    local folded = s:folded()
+    if not seen[folded] then seen[folded], functions = true, functions + 1 end
   end
-  print(("%s %d stacks %d samples %d unknown"):format(what, stacks, samples, unknown))
+  print(("%s %d stacks %d samples %d unknown %d functions"):format(what, stacks, samples, unknown, functions))
+end
+
+-- How many stacks were left if the innermost frame of the kernel's were its function, without the place in it.
+local function innermost_functions(counts)
+  local distinct, seen = 0, {}
+  for s in counts:pairs() do
+    local text, innermost = s:text(), s:frames()[1]
+    if innermost and innermost.kernel then text = text:gsub("%+0x%x+", "", 1) end
+    if not seen[text] then seen[text], distinct = true, distinct + 1 end
+  end
+  return distinct
 end
 
 up.at_exit(function()
@@ -44,6 +60,7 @@ up.at_exit(function()
   describe("user", user)
   describe("both", both)
   print(("end %.1f MB"):format(memory()))
+  print(("innermost %d functions"):format(innermost_functions(both)))
 end)
 print "ready"
 io.stdout:flush()

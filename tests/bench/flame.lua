@@ -21,14 +21,16 @@ for line in io.lines(("/proc/%d/maps"):format(pid)) do
 end
 
 -- At depth d there are 3^(d/2) different callers.
-local fd = kernel.map("hash", 8, 8 + 8 * FRAMES, STACKS)
+local HEADER = ffi.offsetof("struct uplua_stack", "frames") / 8 -- words before the frames
+local fd = kernel.map("hash", 8, 8 * (HEADER + FRAMES), STACKS)
 local samples = {}
 stack.bind(fd)
+stack.add_process(pid)
 for number = 1, STACKS do
-  local value = { pid + 2 ^ 32 * FRAMES }
+  local value = { pid + 2 ^ 32 * FRAMES, 0 } -- of no known program
   for depth = 0, FRAMES - 1 do
     local caller = math.floor((number - 1) / STACKS * 3 ^ (depth / 2))
-    value[1 + FRAMES - depth] = words[(caller * 7919 + depth * 101) % #words + 1]
+    value[HEADER + FRAMES - depth] = words[(caller * 7919 + depth * 101) % #words + 1]
   end
   local id = ffi.cast("uint64_t", number) * 0x9e3779b97f4a7c15ULL
   kernel.update(fd, id, value)

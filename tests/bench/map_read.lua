@@ -30,8 +30,8 @@ collectgarbage()
 
 local now = ffi.new "struct uplua_timespec"
 local function seconds()
-  ffi.C.clock_gettime(1, now)
-  return tonumber(now.sec) + tonumber(now.nsec) / 1e9
+  require "uplua.contract".C.clock_gettime(1, now)
+  return tonumber(now.tv_sec) + tonumber(now.tv_nsec) / 1e9
 end
 
 local function report()

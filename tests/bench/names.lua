@@ -40,7 +40,8 @@ print("warm", ITERATIONS / ((up.now() - begin) / 1e9) / 1e6)
 if STACKS == 0 then return end
 
 -- A million different stacks, as they stand in the kernel's store, folded and counted by their text.
-local VALUE = 8 + 8 * FRAMES
+local HEADER = ffi.offsetof("struct uplua_stack", "frames") / 8 -- words before the frames
+local VALUE = 8 * (HEADER + FRAMES)
 local fd = kernel.map("hash", 8, VALUE, STACKS)
 local BATCH = 10000
 local keys, values = ffi.new("uint64_t[?]", BATCH), ffi.new("uint64_t[?]", BATCH * VALUE / 8)
@@ -55,12 +56,13 @@ for first_id = 1, STACKS, BATCH do
     keys[i] = ffi.cast("uint64_t", first_id + i) * 0x9e3779b97f4a7c15ULL
     local base = i * VALUE / 8
     values[base] = pid + 2 ^ 32 * FRAMES
-    for f = 1, FRAMES do values[base + f] = words[random(n) + 1] end
+    for f = 0, FRAMES - 1 do values[base + HEADER + f] = words[random(n) + 1] end
   end
   count[0] = BATCH
   assert(kernel.bpf.bpf_map_update_batch(fd, keys, values, count, nil) == 0)
 end
 stack.bind(fd)
+stack.add_process(pid)
 collectgarbage()
 begin = up.now()
 local cpu = os.clock()
@@ -68,6 +70,7 @@ local total, length = 0, 0
 for id = 1, STACKS do
   local text = stack.intern(ffi.cast("uint64_t", id) * 0x9e3779b97f4a7c15ULL):folded()
   total, length = total + 1, length + #text
+  assert(id > 100 or not text:find("[unknown]", 1, true), text)
 end
 print("folded", (up.now() - begin) / 1e9)
 print("folded_cpu", os.clock() - cpu)

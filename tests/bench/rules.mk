@@ -1,7 +1,7 @@
 # What `make bench` measures with, and the program in C that it compares with.
 BENCH := build/bench/mallocleak build/bench/mallocleak.bpf.o build/bench/measure build/bench/programs build/bench/chain \
          build/bench/chain-fp build/bench/walk build/bench/walk.bpf.o build/bench/tables build/bench/usdt \
-         build/bench/emits \
+         build/bench/emits build/bench/paths build/bench/typist build/bench/heapful build/bench/heapful-lsan \
          $(patsubst tests/bench/handlers/%.bpf.c,build/bench/handlers/%.bpf.o,$(wildcard tests/bench/handlers/*.bpf.c))
 
 build/bench/%: tests/bench/%.c | $(CHECKED)
@@ -11,6 +11,10 @@ build/bench/%: tests/bench/%.c | $(CHECKED)
 build/bench/chain-fp: tests/bench/chain.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -fno-omit-frame-pointer -DFRAME_POINTERS -o $@ $<
+
+build/bench/heapful-lsan: tests/bench/heapful.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O2 -g -Wall -Wextra -Wshadow -fsanitize=leak -o $@ $<
 
 build/bench/tables: tests/bench/tables.c $(LIBRARY) | $(CHECKED)
 	@mkdir -p $(@D)

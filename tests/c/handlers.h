@@ -165,6 +165,7 @@ static inline struct compiler *new_compiler(struct source *source)
         struct shared given = {
             .kind = kinds[i],
             .max = is_ring ? 65536 : 101,
+            .advice = "give it more room",
             .paced = kinds[i] == OBJECT_RING,
             .buckets = {.low = -5, .step = 10, .count = 1000, .bits = 7},
         };

@@ -18,7 +18,7 @@ target() {
     : >"$D/ready"
     "$@" >"$D/ready" &
     started="$started $!"
-    for _ in $(seq 200); do
+    for _ in $(seq 3000); do
         read -r _ target site <"$D/ready" && return 0
         sleep 0.02
     done
@@ -35,9 +35,9 @@ stop() {
 # code_at_site: the first bytes of step() in the target's memory
 code_at_site() { dd if="/proc/$target/mem" bs=1 skip="$site" count=8 status=none | od -An -tx1; }
 
-# untouched: waits until no probe is left at the site, at most 2 s
+# untouched: waits until no probe is left at the site, at most a minute
 untouched() {
-    for _ in $(seq 40); do
+    for _ in $(seq 1200); do
         [ "$(code_at_site)" = "$original" ] && return 0
         sleep 0.05
     done
@@ -48,7 +48,7 @@ untouched() {
 refused() {
     want=$1 pattern=$2 name=$3
     shift 3
-    run timeout 20 "$uplua" "$@" </dev/null
+    run timeout 120 "$uplua" "$@" </dev/null
     is "$status" "$want" "$name: status $want"
     like "$err" "$pattern" "$name: the message"
     ok "$name: in one or two lines, and that of the script" [ "$(echo "$err" | wc -l)" -le 3 ]
@@ -67,7 +67,8 @@ for pid in 0 4194303 4194304 99999999999999999999; do
     refused 1 "uplua: no process $pid" "PID $pid" -e '' -- $pid
 done
 refused 2 "*-p needs PIDs*'-5'*usage*" 'a negative PID' -p -5 -e ''
-refused 1 'uplua: 12x: command not found' 'a command that looks like a PID' -e '' -- 12x
+refused 1 'uplua: -5: command not found; a PID is a number of digits alone' 'an option that looks like a PID' -e '' -- -5
+refused 1 'uplua: 12x: command not found; a PID is a number of digits alone' 'a command that looks like a PID' -e '' -- 12x
 refused 1 'uplua: no process 4194303' 'one of two PIDs' -e "$(probe "$targets/ticker:step")" -- "$ticker" 4194303
 refused 1 "uplua: the command's name is empty" 'an empty command' -e '' -- ''
 refused 1 'uplua: /etc: *irectory' 'a folder as command' -e '' -- /etc
@@ -96,7 +97,7 @@ refused 2 "mallocleak.lua: unknown option '--tip'; did you mean '--top'?*" 'a mi
 refused 2 'mallocleak.lua: no block has at least 10 and at most 5 bytes*' 'sizes that exclude each other' \
     "$mallocleak" --min-size 10 --max-size 5 -- "$ticker"
 refused 2 'mallocleak.lua: whose memory?*' 'mallocleak without a target' "$mallocleak"
-refused 1 'uplua: --folded: /nosuch/x: No such file*' 'a file that cannot be written' "$mallocleak" --folded /nosuch/x -- "$ticker"
+refused 2 'mallocleak.lua: --folded: cannot write /nosuch/x: No such file*' 'a file that cannot be written' "$mallocleak" --folded /nosuch/x -- "$ticker"
 
 # --- scripts ---
 
@@ -124,7 +125,7 @@ echo 'error "the end"' >>"$D/long.lua"
 refused 1 "uplua: $D/long.lua:20002: the end*" 'a script of 20,000 lines' "$D/long.lua"
 
 callback() {
-    run timeout 20 "$uplua" -e "r = ring() uprobe('libc:malloc', function(e) r:emit { at = e.arg0 } end)
+    run timeout 120 "$uplua" -e "r = ring() uprobe('libc:malloc', function(e) r:emit { at = e.arg0 } end)
 local function deep() error 'deep' end
 at_exit(function() print 'report' end)
 $1" -- "$ticker"
@@ -161,6 +162,11 @@ esac
 strip -o "$D/stripped" "$targets/ticker"
 refused 1 '*no such function*has no symbol table (stripped)*' 'a local function of a stripped program' \
     -e "$(probe "$D/stripped:step")" -- "$D/stripped"
+ok 'which names no USDT probes where there are none' [ "${err##*debug symbols}" = "
+  -e:1: in the main chunk" ]
+strip -o "$D/marked" "$targets/usdt"
+refused 1 "*install its debug symbols, or use its USDT probes: uplua --list 'usdt:$D/marked'*" 'one that has USDT probes' \
+    -e "$(probe "$D/marked:nosuch")" -- "$D/marked"
 
 printf '.globl _start\n.type _start,@function\n_start: mov $1,%%eax\nxor %%ebx,%%ebx\nint $0x80\n.size _start,.-_start\n' >"$D/old.s"
 if [ "$(uname -m)" = x86_64 ] && as --32 -o "$D/old.o" "$D/old.s" && ld -m elf_i386 -o "$D/old" "$D/old.o"; then
@@ -177,7 +183,7 @@ refused 1 '*/cut: its program headers are missing or damaged*' 'a file truncated
 
 # counts NAME SPEC: a probe of SPEC in $target can be set and is hit
 counts() {
-    run timeout 20 "$uplua" -e "$(probe "$2") every('20ms', function() if n:get() >= 5 then exit(23) end end)" -- "$target"
+    run timeout 120 "$uplua" -e "$(probe "$2") every('20ms', function() if n:get() >= 5 then exit(23) end end)" -- "$target"
     is "$status $err" '23 ' "$1: counted, and no error"
 }
 cp "$targets/ticker" "$D/deleted"
@@ -223,7 +229,7 @@ umount -l "$D/root" 2>/dev/null
 target "$targets/ticker" ticker 23 told
 first=$target
 target "$targets/ticker" ticker 101 told
-run timeout 20 "$uplua" -e 'n = count() uprobe("libc:usleep", function(e) n[e.pid]:inc() end)
+run timeout 120 "$uplua" -e 'n = count() uprobe("libc:usleep", function(e) n[e.pid]:inc() end)
 after(0, function() os.execute("kill -USR1 '"$first $target"'") end)
 at_exit(function() local k = 0 for _ in n:pairs() do k = k + 1 end print("of", k) end)' -- "$first" "$target"
 is "$status $err" '0 ' 'two processes that exit: no error'
@@ -243,7 +249,7 @@ site=$(sed -n "s/^ready $ticker //p" "$D/ready")
 [ -n "$site" ] || { stop "$ticker"; target "$targets/ticker"; ticker=$target; original=$(code_at_site); }
 
 attached() {
-    for _ in $(seq 100); do
+    for _ in $(seq 1200); do
         [ "$(code_at_site)" != "$original" ] && return 0
         sleep 0.05
     done
@@ -261,14 +267,14 @@ if [ -e /sys/kernel/tracing/uprobe_events ]; then
 fi
 "$uplua" -e 'local t = os.time() while os.time() < t + 20 do end' -- sleep 999 >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 100); do
+for _ in $(seq 1200); do
     child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)
     [ -n "$child" ] && break
     sleep 0.05
 done
 stop "$pid"
 gone() {
-    for _ in $(seq 40); do
+    for _ in $(seq 1200); do
         case $(sed -n 's/^State:\t//p' "/proc/${child% }/status" 2>/dev/null) in
         '' | Z*) return 0 ;;
         esac
@@ -302,17 +308,26 @@ signal_in() {
 }
 for at in compile/capture base/map; do
     for signal in 2 15; do
-        run timeout 20 env --default-signal=INT "$uplua" -e "at_exit(function() print 'report' end) $good $(signal_in $at $signal)" \
+        run timeout 120 env --default-signal=INT "$uplua" -e "at_exit(function() print 'report' end) $good $(signal_in $at $signal)" \
             -- sh -c 'echo started'
         is "$status $out$err" "$((128 + signal)) uplua: interrupted: the probes were not attached" "signal $signal in uplua.$at"
     done
 done
 ok 'nothing was attached' untouched
 
-timeout 20 "$uplua" -e "$good every('10ms', function() print(('x'):rep(10000)) end)" -- "$ticker" | head -c 1 >/dev/null
+timeout 120 "$uplua" -e "$good every('10ms', function() print(('x'):rep(10000)) end)" -- "$ticker" | head -c 1 >/dev/null
 ok 'a reader that leaves ends the run, without a probe' untouched
 "$uplua" --duration 0.2 -e "$good" -- "$ticker" >&- 2>"$D/err"
-is "$? $(cat "$D/err")" '1 uplua: cannot write the output' 'a closed standard output'
+is "$? $(cat "$D/err")" '1 uplua: cannot write the output: Bad file descriptor' 'a closed standard output'
+begin=$(date +%s)
+timeout 120 "$uplua" --duration 100 -e "$good every('10ms', function() print('x') end)" -- "$ticker" >/dev/full 2>"$D/err"
+is "$? $(cat "$D/err")" '1 uplua: cannot write the output: No space left on device' 'a full disk, and why'
+timeout 120 "$uplua" --duration 100 -e "$good every('10ms', function() print(('x'):rep(100000)) end)" \
+    -- "$ticker" >/dev/full 2>"$D/err"
+is "$?" 1 'a full disk, and more than a buffer holds'
+timeout 120 "$uplua" --duration 100 -o /dev/full -e "$good every('10ms', function() print('x') end)" -- "$ticker" 2>"$D/err"
+is "$? $(cat "$D/err")" '1 uplua: --output /dev/full: No space left on device' 'a full disk by --output'
+ok 'the run ends there' [ $(($(date +%s) - begin)) -lt 100 ]
 "$uplua" -e 'local f = io.open(arg[1], "w") print "to nobody" f:write "kept" f:close()' "$D/kept" <&- >&- 2>&-
 is "$(cat "$D/kept")" kept "does not become the script's file"
 

@@ -42,16 +42,21 @@ $D/good.lua: 3 handlers compile " 'without rights the same'
 local up = require "uplua"
 local n = up.count()
 up.uprobe("libc:malloc", function(e) n:inc() end)
-up.tracepoint("sched:sched_switch", function(e) n:inc() end)
+up.tracepoint("sched:sched_switch", function(e) if e.args.next_pid > 0 then n:inc() end end)
+up.tracepoint("sched:sched_wakeup", function(e) n:inc() end)
 up.syscall("openat", function(e) n:inc() end)
 LUA
     nobody --check "$D/kernel.lua"
-    is "$status $out $err" "0 $D/kernel.lua: one handler compiles
-not checked: $D/kernel.lua:4: tracepoint sched:sched_switch: the kernel's description of its tracepoints (tracefs) cannot be read: this needs root
-not checked: $D/kernel.lua:5: syscall openat: syscalls:sys_enter_openat: the kernel's description of its tracepoints (tracefs) cannot be read: this needs root " \
+    is "$status $out $err" "0 $D/kernel.lua: 2 handlers compile
+not checked: $D/kernel.lua:5: tracepoint sched:sched_wakeup: the kernel's description of its tracepoints (tracefs) cannot be read: this needs root
+not checked: $D/kernel.lua:6: syscall openat: syscalls:sys_enter_openat: the kernel's description of its tracepoints (tracefs) cannot be read: this needs root " \
         'and what cannot be asked is listed'
     run "$uplua" --check "$D/kernel.lua"
-    is "$status $out $err" "0 $D/kernel.lua: 3 handlers compile " '… which root can'
+    is "$status $out $err" "0 $D/kernel.lua: 4 handlers compile " '… which root can'
+    sed 's/next_pid/next_pit/' "$D/kernel.lua" >"$D/bad.lua"
+    nobody --check "$D/bad.lua"
+    like "$status $err" "1 uplua: $D/bad.lua:4: tracepoint sched:sched_switch has no field 'next_pit'; did you mean next_pid?*" \
+        'a field that there is not, by the types of the kernel'
 else
     skip 'this is not root, who could run without rights'
 fi

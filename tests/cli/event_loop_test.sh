@@ -193,6 +193,13 @@ END
 status=$?
 like "$status $(cat "$D/out")" '9 up*server ends
 report' 'Ctrl-C at a terminal'
+"$pty" "$uplua" -e 'after("10ms", function() print "up" end) every("1s", function() end) at_exit(function() print "report" end)' >"$D/out" <<'END'
+< up
+^C
+END
+is "$(cat "$D/out")" 'up
+^C
+report' 'what comes behind ^C at a terminal begins on a line of its own'
 "$pty" "$uplua" -e 'print "up" while true do end' >"$D/out" <<'END'
 < up
 ^C

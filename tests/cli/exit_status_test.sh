@@ -14,7 +14,10 @@ bad() {
     ok "at most two lines from: uplua $*" [ "$(echo "$err" | wc -l)" -le 2 ]
 }
 
-bad 2 "$usage"
+bad 2 "uplua: there is no script to run: name one, or give -e CODE; without one uplua is a prompt, which needs a \
+terminal, and uplua - runs standard input
+$usage"
+bad 2 "uplua: there is no script to run: name one*$usage" -- true
 bad 2 "*no such option: --durat; did you mean --duration?*$usage" --durat 5s -e ''
 bad 2 "*no such option: -x*$usage" -x
 bad 2 "*no such option: -Vx*$usage" -Vx

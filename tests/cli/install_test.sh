@@ -1,4 +1,4 @@
-# What `make install` installs is whole, works where it stands, and goes by `make uninstall`; completion in bash.
+# What `make install` installs is whole, works where it stands, and goes by `make uninstall`; completion in bash and zsh.
 . tests/cli/tap.sh
 
 root=$D/root
@@ -67,12 +67,46 @@ if command -v bash >/dev/null; then
     is "$(complete uplua trace.lua --ret)" '--return' 'an option of a script'
     is "$(complete uplua trace.lua sys)" "$(printf 'syscall:\nsysreturn:')" 'kinds of probes'
     is "$(complete uplua trace.lua uprobe:libc:getppi)" uprobe:libc:getppid 'what there is to probe'
-    is "$(complete uplua --pid $$)" "$(for p in /proc/$$*; do echo "${p#/proc/}"; done | sort)" 'processes'
-    is "$(complete uplua trace.lua -- $$)" "$(for p in /proc/$$*; do echo "${p#/proc/}"; done | sort)" 'processes behind --'
+    sleep 600 &
+    sleeper=$!
+    is "$(complete uplua --pid $sleeper | sed "s/^\($sleeper\)  .*/\1/" | grep -x $sleeper)" $sleeper 'a process'
+    is "$(complete uplua trace.lua -- "" | grep "^$sleeper  ")" "$sleeper  (sleep)" 'processes behind --, with their names'
     is "$(complete uplua trace.lua -- bash | sort -u | grep -x bash)" bash 'and commands'
     is "$(complete uplua 'mall?"; touch "$D/x')" '' 'what is typed is never run'
+    kill $sleeper
 else
     skip 'there is no bash here'
+fi
+
+# typed KEYS: types KEYS, and Tab, in zsh at a terminal. Then prints what the terminal showed, and what stood on the line: "[uplua …]".
+typed()
+{
+    PATH=$root/usr/bin:$PATH TERM=vt100 timeout 60 zsh -fc '
+        zmodload zsh/zpty
+        zpty z zsh -fi
+        zpty -w z "PS1=; unsetopt PROMPT_CR PROMPT_SP; fpath=($1 \$fpath); autoload -Uz compinit; compinit -u -D; print be\"\"gin"
+        zpty -r z said "*begin*2004h*" # its line editor reads from then on
+        zpty -n -w z "$2"$'"'\t\001print -r -- \"[\005]\"\n'"'
+        zpty -r z said "*[[]uplua*\\]$(print "\r")"
+        print -r -- $said' - "$root/usr/share/zsh/site-functions" "$1" | tr -d '\r\0'
+}
+line() { typed "$1" | sed -n 's/^\[\(uplua.*\)\]$/\1/p'; }
+if ! command -v zsh >/dev/null; then
+    skip 'there is no zsh here (package zsh)'
+elif has_terminal; then
+    sleep 600 &
+    sleeper=$!
+    is "$(line 'uplua --dur')" 'uplua --duration' 'zsh: an option'
+    is "$(line 'uplua mall')" 'uplua mallocleak.lua' 'a script'
+    is "$(line 'uplua trace.lua --stac')" 'uplua trace.lua --stack' 'an option of a script'
+    is "$(line 'uplua trace.lua fen')" 'uplua trace.lua fentry:' 'a kind of probe'
+    is "$(line 'uplua trace.lua uprobe:libc:getppi')" 'uplua trace.lua uprobe:libc:getppid' 'what there is to probe'
+    is "$(line 'uplua trace.lua usdt:/usr/lib/nothing:')" 'uplua trace.lua usdt:/usr/lib/nothing:' 'nothing where there is nothing'
+    is "$(line "uplua --pid $sleeper")" "uplua --pid $sleeper" 'a process'
+    like "$(typed "uplua trace.lua -- $(printf '%s\004' "$sleeper")")" "*$sleeper  *-- sleep*" 'processes behind --, with their names'
+    is "$(line 'uplua trace.lua -- mkfif')" 'uplua trace.lua -- mkfifo' 'and commands'
+    is "$(line "uplua 'mall; touch $D/x; ")$(ls "$D/x" 2>/dev/null)" "uplua 'mall; touch $D/x; " 'what is typed is never run'
+    kill $sleeper
 fi
 
 # --- uninstall ---

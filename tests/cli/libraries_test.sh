@@ -113,6 +113,27 @@ if [ "$(id -u)" = 0 ]; then
     run "$uplua" --trust versions.lua
     is "$out" ten '… but with --trust'
     chown -R 0 "$HOME/.luarocks"
+
+    # Who calls sudo is user 65533 here, whose home has a rock with a module.
+    caller=$D/caller
+    mkdir -p "$caller/.luarocks/lib/luarocks/rocks-5.1/theirs/1.0-1/scripts" "$caller/.luarocks/share/lua/5.1"
+    echo 'print(require "of_theirs")' >"$caller/.luarocks/lib/luarocks/rocks-5.1/theirs/1.0-1/scripts/theirs.lua"
+    echo 'return "of the caller"' >"$caller/.luarocks/share/lua/5.1/of_theirs.lua"
+    chown -R 65533 "$caller"
+    { cat /etc/passwd && echo "caller:x:65533:65533::$caller:/bin/sh"; } >"$D/passwd"
+    # In a chroot / is no mount whose propagation could be changed.
+    apart=-m
+    unshare -m true 2>/dev/null || apart='-m --propagation unchanged'
+    by_sudo() { run unshare $apart sh -c 'mount --bind "$0" /etc/passwd && exec "$@"' "$D/passwd" env SUDO_UID=65533 "$@"; }
+    by_sudo "$uplua" theirs.lua
+    is "$status $out" '1 ' "the rocks of who calls sudo are none of root's"
+    like "$err" "*no such script: theirs.lua; *; --trust looks among the rocks in $caller/.luarocks, too" '… and it is said how they are'
+    by_sudo "$uplua" --trust theirs.lua
+    is "$status $out $err" '0 of the caller ' 'with --trust they are, and their modules'
+    by_sudo "$uplua" --trust --scripts
+    like "$out" '*theirs.lua *(rock theirs 1.0-1)*' '… and stand in --scripts'
+    by_sudo "$uplua" versions.lua
+    is "$out" ten "beside root's own"
 else
     skip 'this is not root, who alone refuses scripts'
 fi

@@ -56,6 +56,20 @@ session 'a terminal that can nothing' env TERM=dumb "$uplua" <<'END'
 END
 is "$status" 0 'is one all the same'
 
+for wanted in '' 1; do
+    "$pty" env TERM=xterm NO_COLOR=$wanted "$uplua" >"$D/out" <<'END'
+< >
+> x.y = 1
+< attempt to index
+> x x
+< expected near
+< >
+^D
+END
+    red=$(grep -cF "$(printf '\033[31muplua:\033[0m prompt:1')" "$D/out")
+    is "$red" "$([ "$wanted" ] && echo 0 || echo 2)" "errors are red${wanted:+, but not where NO_COLOR is set}"
+done
+
 {
     echo '< >'
     for i in $(seq 10000); do
@@ -67,14 +81,14 @@ is "$status" 0 'is one all the same'
 session 'ten thousand lines at once' "$uplua" <"$D/steps"
 is "$status" 0 'are run, each'
 ok 'of which the history keeps the last' [ "$(grep -c '^x = ' "$HOME/.local/state/uplua/history")" -gt 900 ]
+is "$(stat -c %a "$HOME/.local/state/uplua/history")" 600 "and nobody else reads it"
 {
     echo '< >'
     printf -- '- \033[200~y = {}\n'
-    for i in $(seq 300); do printf -- '- \n- y[%d] = %d\n' "$i" "$i"; done
-    printf -- '- \033[201~\n> \n> #y\n< 300\n< >\n^D\n'
+    for i in $(seq 10000); do printf -- '^J\n- y[%d] = %d\n' "$i" "$i"; done
+    printf -- '- \033[201~\n> \n> #y * 7\n< 70000\n< >\n^D\n'
 } >"$D/steps"
-sed -i 's/^- $/^J/' "$D/steps"
-session 'a paste that the terminal marks as one' env TERM=xterm "$uplua" <"$D/steps"
+session 'a paste of ten thousand lines that the terminal marks as one' env TERM=xterm "$uplua" <"$D/steps"
 is "$status" 0 'is one entry'
 session 'which the history has as one' "$uplua" <<'END'
 < >
@@ -82,30 +96,31 @@ session 'which the history has as one' "$uplua" <<'END'
 ^P
 > 
 < >
-> #y
-< 300
+> #y * 7
+< 70000
 < >
 ^D
 END
 
 # Without uprobe_multi the kernel waits for each of a probe's events alone as they are closed: fewer do there.
+cp build/targets/calls "$D/calls" # the whole machine is traced: nobody else runs this one
 many=1000
 "$uplua" --info | grep -q '^ *yes  *uprobe_multi ' || many=101
 total=$((23 * many * (many + 1) / 2)) detached=$((23 * 276))
 session "$many probes" "$uplua" <<END
 < >
-> n = sum() for i = 1, $many do uprobe("./build/targets/calls:name", function(e) n:add(i) end) end
+> n = sum() for i = 1, $many do uprobe("$D/calls:name", function(e) n:add(i) end) end
 < >
 > probes
-< $many  uprobe ./build/targets/calls:name
+< $many  uprobe $D/calls:name
 < >
-> os.execute "./build/targets/calls 1 >/dev/null"
+> os.execute "$D/calls 1 >/dev/null"
 < 0
 > n:get(), probes[$many].hits
 < $total	23
 > for i = 1, 23 do probes[i]:detach() end
 < >
-> os.execute "./build/targets/calls 1 >/dev/null"
+> os.execute "$D/calls 1 >/dev/null"
 < 0
 > n:get(), probes[1].hits, probes[$many].hits
 < $((2 * total - detached))	23	46
@@ -168,8 +183,28 @@ session 'a terminal that hangs up' "$uplua" <<'END'
 > os.execute "kill -HUP $PPID"
 END
 is "$status" 129 'ends the session'
+session 'a terminal that is closed' "$uplua" -- \
+    sh -c "trap 'echo >$D/told; exit' HUP; echo >$D/begun; while :; do sleep 0.05; done" <<END
+< is ready
+< >
+> n = count() p = uprobe("libc:malloc", function(e) n:inc() end)
+< >
+> repeat until io.open "$D/begun" print("be" .. "gun")
+< begun
+@
+END
+is "$status" 129 'ends the session, too'
+for _ in $(seq 1200); do [ -e "$D/told" ] || sleep 0.05; done
+ok 'and the command is told' [ -e "$D/told" ]
 run "$uplua" </dev/null
 is "$status" 2 'no terminal, and no script: the usage'
+session 'a terminal to type on, and a pipe to print into' sh -c "'$uplua' | cat; '$uplua' 2>&1 | sed 's/^/piped /'" <<'END'
+< usage:
+< piped usage:
+END
+is "$status" 0 'the usage, too'
+run sh -c "seq 10000 | sed 's/.*/x = &/; \$ s/\$/ print(x)/' | '$uplua' -"
+is "$status $out" '0 10000' 'ten thousand lines through a pipe'
 run sh -c "'$uplua' - </dev/null"
 is "$status $out" '0 ' 'nothing on standard input'
 run sh -c "head -c 100000 /dev/urandom | '$uplua' -"

@@ -66,9 +66,9 @@ finish() {
     out=$(cat "$D/out") err=$(cat "$D/err")
 }
 
-# until_output TEXT: waits until the program that start began has printed TEXT, at most 10 s
+# until_output TEXT: waits until the program that start began has printed TEXT, at most a minute
 until_output() {
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         grep -qF "$1" "$D/out" && return 0
         sleep 0.05
     done

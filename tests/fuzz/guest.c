@@ -15,7 +15,7 @@
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
-static const char start[] = "package.path = './lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
+static const char start[] = "package.path = './lua/?.lua;./build/lua/?.lua;./tests/reference/?.lua;' .. package.path\n"
                             "return require('hostile_objects').open\n";
 
 static lua_State *reader(void)

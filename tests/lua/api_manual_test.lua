@@ -17,7 +17,9 @@ is(first_line "uprobe.detach", "p:detach(): Probe", "by the constructor of a pro
 is(first_line "e.pid", "e.pid: integer", "a field of events")
 is(first_line "flame.write":match "^[^(]*", "flame.write", "a function of a module")
 like(help.of "e.elapsed", "of: uretprobe, kretprobe, sysreturn\n", "the kinds of probes that have a field")
-like(help.of "lhist", 'raises: [^\n]+\n  since 1%.0; doc/api%.md, "Shared objects"$', "errors, version, chapter")
+like(help.of "lhist", 'raises: [^\n]+\n  DistributionOptions: .*\n  since 1%.0; doc/api%.md, "Shared objects"$',
+     "errors, options, version, chapter")
+is(select(2, help.of "string.format"), "there is no 'string.format'", "which is no 'str'")
 is(select(2, help.of "uprob"), "there is no 'uprob'; did you mean 'uprobe'?", "a suggestion")
 is(help.of "nothing.at.all", nil, "nothing for what is none")
 for _, name in ipairs(help.names()) do
@@ -94,6 +96,7 @@ end
 
 local function field(text, at)
   local from = text:match("^[%w_.]+%??:%s*()", at) or text:match('^%["[%w_]+"%]%??:%s*()', at)
+    or text:match("^%[string%]:%s*()", at)
   return from and parse(text, from)
 end
 

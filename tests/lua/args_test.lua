@@ -41,6 +41,7 @@ local function refused(pattern, ...)
   is(status, 2, "with status 2")
   like(message, pattern, "and a message")
 end
+refused("^unknown option '%-%-nothing'$", "--nothing")
 refused("unknown option '%-%-tpo'; did you mean '%-%-top'%?", "--tpo", "3")
 refused("unknown option '%-x'", "-x")
 refused("unknown option '%-%-a\\x1b", "--a\27")
@@ -49,6 +50,22 @@ refused("'many' is not a whole number", "--top", "many")
 refused("is not a duration", "--older=soon")
 refused("takes no value", "--combined-only=1")
 refused("^'4\\x1b' is one argument too many; the target comes after %-%-$", "5", "12", "4\27")
+
+refused("^option '%-T' is given twice: leave one out$", "--top", "1", "-T", "2")
+local lists = { "x", { "key,k", "EXPR", "string", false, "", several = true },
+  { "where", "EXPR", "string", false, "", of_argument = true },
+  { "level", "N", "integer", 1, "", several = true, of_argument = true } }
+is(#args.parse(lists, {}).key, 0, "a list of nothing")
+is(table.concat(args.parse(lists, { "-k", "a", "--key=b", "-kc" }).key, " "), "a b c", "an option that may be repeated")
+is(args.parse(lists, {}).level[1], 1, "… has its default as the first")
+local of = args.parse(lists, { "--where", "a", "one", "--where", "b", "--level", "2", "--level", "3", "two" })
+is(("%s %s %d %s"):format(of.where, of.of[1].where, of.of[1].level[2], tostring(of.of[2].where)), "a b 3 nil",
+  "options of arguments")
+is(select(2, args.parse(lists, { "one", "--where", "a", "--where", "b" })),
+  "option '--where' is given twice: leave one out", "… each once")
+local good, twice = pcall(function() return (args.args { "x", { "blocked,b", "" }, { "by,b", "" } }) end)
+ok(not good, "two options of one letter")
+like(twice, "args_test.lua:%d+: args: row 2: there is another option %-b$", "… are the script's mistake")
 
 local ranged = { "x", { "rate", "HZ", "number", 99, "", least = 1, most = 10000 },
   { "every", "TIME", "duration", "1s", "", least = "10ms", most = 6e10 } }
@@ -75,9 +92,23 @@ usage: uplua leak.lua [interval [count]] [-- TARGET]
   --help            print this and exit]=], "the help")
 
 is(require "uplua".args, args, "up.args is the module")
-local run = require "target".uplua [[-e 'args.fail("no %s: %d", "hour\27", 25)']]
+local target = require "target"
+local run = target.uplua [[-e 'args.fail("no %s: %d", "hour\27", 25)']]
 is(run.status .. run.err, "2-e: no hour\\x1b: 25; see --help\n", "args.fail ends the script with status 2")
 
-local good, message = pcall(function() return (args.args { "x", { "top", "N" , "numbr", 1, "" } }) end)
+local message
+good, message = pcall(function() return (args.args { "x", { "top", "N" , "numbr", 1, "" } }) end)
+ok(not good, "a wrong row")
 like(message, "args_test.lua:%d+: args: row 1 is", "a wrong row is reported at the script's line")
+
+-- --- scripts without options ---
+
+for _, given in ipairs { "--help", "--top 5", "word" } do
+  run = target.script('print "runs"', given)
+  is(run.status .. run.out, "2", "a script that looks at none is not run with " .. given)
+  like(run.err, "takes no options or arguments, but '" .. given:match "%S+":gsub("%-", "%%-") .. "' was given; ", "why")
+end
+is(target.script("print(...)", "word").out, "word\n", "one that does is")
+is(target.script("print(arg[1])", "--help").out, "--help\n", "so is one that looks into arg")
+target.done()
 tap.done_testing()

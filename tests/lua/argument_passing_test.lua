@@ -6,7 +6,8 @@ local target = require "target"
 local is, like = tap.is, tap.like
 local x86 = jit.arch == "x64"
 
--- Runs BINARY under a probe of all functions that SPECS name; returns their calls, sorted, without types and addresses.
+-- Runs BINARY under a probe of all functions that SPECS name; returns their calls, sorted, without addresses and the
+-- types that stand for what cannot be read.
 local function calls_of(binary, specs)
   local words = {}
   for i, spec in ipairs(specs) do words[i] = ("%q"):format("uprobe:./build/targets/" .. binary .. ":" .. spec) end
@@ -16,7 +17,9 @@ local function calls_of(binary, specs)
                                                                                               binary))
   is(run.err, "", binary .. ": nothing is lost")
   local lines = {}
-  for line in run.out:gmatch "[^\n]+" do lines[#lines + 1] = line:gsub("0x%x+", "ADDRESS") end
+  for line in run.out:gmatch "[^\n]+" do -- a member that the function never reads the caller need not write
+    lines[#lines + 1] = line:gsub("0x%x+", "ADDRESS"):gsub("copied={v=%-?%d+}", "copied={v=ANY}"):gsub("=%b()", "=?")
+  end
   table.sort(lines)
   return lines
 end
@@ -25,23 +28,27 @@ end
 
 local letter = x86 and -1 or 255 -- char has no sign on aarch64
 local PASSED = {
-  small = "s=?, a=12", two = "s=?, a=12", mixed = "s=?, a=12, b=13", floats = "s=?, a=12", large = "s=?, a=12",
+  small = "s={x=1, y=2}, a=12", two = "s={x=1, y=2}, a=12", mixed = "s=?, a=12, b=13",
+  floats = "s=?, a=12", large = "s=?, a=12",
   empty = "arg0=?, a=12", packed = "s=?, a=12",
-  copied = "s=?, a=12", destroyed = "s=?, a=12", defaulted = "s=?, a=12", moved = "s=?, a=12", member = "s=?, a=12",
-  derived = "s=?, a=12", owner = "p=?, a=12",
+  copied = "s=ADDRESS {v=1}, a=12", destroyed = "s=ADDRESS {v=1}, a=12", defaulted = "s={v=1}, a=12",
+  moved = "s={v=1}, a=12", member = "s=ADDRESS {copied={v=ANY}, w=2}, a=12", derived = "s={x=0, y=0, z=0}, a=12",
+  owner = "p=ADDRESS {_M_t={_M_t={_M_head_impl=ADDRESS}}}, a=12",
   wide = "w=?, a=12", wide_second = "x=1, w=?, a=12, b=13", wide_sixth = "c=1, d=2, e=3, f=4, g=5, w=?, a=12, b=13",
   two_sixth = "c=1, d=2, e=3, f=4, g=5, s=?, a=12, b=13", reals = "x=?, a=12, y=?, b=13",
-  narrow = ("c=%d, u=200, f=true, s=-4, t=60000, e=-3, b=200"):format(letter), taken = "x=1, a=12, b=13",
+  narrow = ("c=%d, u=200, f=true, s=-4, t=60000, e=LOW, b=A"):format(letter), taken = "x=1, a=12, b=13",
   give_large = "a=12", give_copied = "a=12", give_fixed = "a=12", give_defaulted = "a=12", give_small = "a=12",
   give_short = "a=12", give_real = "a=12", give_shared = "a=12",
   vector_alone = "v=?, a=12", extended = "x=?, a=12, c=1, d=2, e=3, f=4, g=5, b=13", complex = "x=?, a=12",
   to_member = "p=?, a=12", to_function = "p=?, a=12",
-  nothing = "n=NULL, a=12", nowhere = "s=?, a=12", elsewhere = "s=?, a=12", ["Pack<int>::rest"] = "some=1, b=13",
+  nothing = "n=NULL, a=12", nowhere = "s=ADDRESS {v=1}, a=12",
+  elsewhere = "s=ADDRESS {v=1}, a=12", ["Pack<int>::rest"] = "some=1, b=13",
   ["behind<int, long>"] = "some#0=1, some#1=2, b=13", ["Pack<int, long>::rest"] = "some#0=1, some#1=2, b=13",
   give_extended = "a=12", give_long = "a=12", give_complex = "a=12", give_pointing = "a=12", give_member = "a=12",
   give_nowhere = "a=12", give_elsewhere = "a=12", give_twin = "a=12", give_other_twin = "a=12",
   vector = "v=?, a=12", aligned = "t=?, s=?, a=12, c=1, d=2, e=3, f=4, g=5, b=13",
-  ["Shop::find"] = "this=ADDRESS, a=12", ["Shop::sell"] = "this=ADDRESS, p=?, a=12",
+  ["Shop::find"] = "this=ADDRESS, a=12",
+  ["Shop::sell"] = "this=ADDRESS, p=ADDRESS {_M_ptr=ADDRESS, _M_refcount={_M_pi=ADDRESS}}, a=12",
   ["Virtual::~Virtual"] = "this=ADDRESS",
 }
 
@@ -72,8 +79,11 @@ local vectors, aligned = { vector = "v=?, a=?" }, x86 and { aligned = "t=?, s=?,
   or {}
 passed("cxx_parameters-gcc-O0", with(packs, vectors, aligned))
 passed("cxx_parameters-gcc-O2", with(packs, { ["Shop::find"] = "this=?, a=12", ["Shop::sell"] = "this=?, p=?, a=12" }))
-passed("cxx_parameters-clang-O0", with(split, vectors, aligned, x86 and { give_nowhere = "a=?" } or {}))
-passed("cxx_parameters-clang-O2", with(split, aligned, { nothing = "n=?, a=12" }))
+local declared = { nowhere = "s=?, a=12" } -- a class that no file defines
+passed("cxx_parameters-clang-O0", with(split, vectors, aligned, declared, x86 and { give_nowhere = "a=?" } or {}))
+passed("cxx_parameters-clang-O2", with(split, aligned, declared, {
+  nothing = "n=?, a=12", small = "s=?, a=12", two = "s=?, a=12", derived = "s=?, a=12",
+}))
 
 -- --- what is dropped ---
 
@@ -141,8 +151,8 @@ local function returned(binary, pattern)
 end
 local out = returned("./build/targets/cxx_parameters-gcc-O2", "passed::*")
 like(out, "give_short%(int%)%(a=12%) = %-30000 %(", "of a pattern of more than 16 functions each result is of its type")
-like(out, "give_real%(int%)%(a=12%) = %? %(", "… and no register is shown where that does not have it")
-like(out, "narrow%b()%(c=%S+, u=200, f=true, s=%-4, t=60000, e=%-3, b=%?%) %(", "… and nothing for void")
+like(out, "give_real%(int%)%(a=12%) = %(double%) %(", "… and no register is shown where that does not have it")
+like(out, "narrow%b()%(c=%S+, u=200, f=true, s=%-4, t=60000, e=LOW, b=%?%) %(", "… and nothing for void")
 out = returned("./build/targets/cxx_parameters-gcc-O0", "*")
 like(out, "give_short%(int%)%(arg0=0xc, .-%) = raw 0x%x+ %(",
   "of more than 64, with different parameters, all are raw, and say so")

@@ -30,7 +30,7 @@ end
 local WRONG = {
   { n = 0 }, { n = 1, nil }, { n = 1, true }, { n = 1, -1.5 }, { n = 1, {} }, { n = 1, handler }, { n = 1, io.stdout },
   { n = 2, nil, nil }, { n = 2, 99, 5 }, { n = 2, {}, {} }, { n = 3, {}, 5, 5 }, { n = 3, handler, handler, handler },
-  { n = 3, "/nowhere:malloc", "nosuch", handler }, { n = 2, "/nowhere/x", handler },
+  { n = 3, "/nowhere/app:malloc", "nosuch", handler }, { n = 2, "/nowhere/x", handler },
 }
 
 -- What a call raises: its text behind the line of this file that calls; nil where it raises nothing, and false where it

@@ -21,7 +21,9 @@ for _, case in ipairs {
   { function() a.x = 1 end, "an array's keys are integers, not x" },
   { function() a[1.5] = 1 end, "an array's keys are integers, not 1.5" },
   { function() a[1] = nil end, "an array's entries cannot be deleted" },
-  { function() up.array { key = "u32" } end, "array: unknown option 'key'; it has max, value" },
+  { function() up.array { key = "u32" } end, "array: unknown option 'key'; it has max, name, value" },
+  { function() up.array { name = "a b" } end,
+    "array: option 'name': it is letters, digits and _, as a variable's name, not 'a b'" },
   { function() up.array { max = 0 } end, "array: option 'max': 0 is not a whole number from 1" },
 } do
   local good, message = pcall(case[1])

@@ -29,6 +29,22 @@ for _, path in ipairs(lines_of "find lua -name '*.lua'") do
 end
 tap.is(table.concat(unknown, "\n"), "", "every name that Lua asks for is there")
 tap.is(uses > 50, true, "… and many were found")
+
+-- The functions of C that Lua calls are members of one table.
+local missing, calls = {}, 0
+for _, path in ipairs(lines_of "find lua -name '*.lua'") do
+  for line in io.lines(path) do
+    for name in line:gsub("%-%-.*", ""):gmatch "%f[%w_]C%.([%a_][%w_]*)" do
+      calls = calls + 1
+      if not ffi.offsetof("struct uplua_natives", name) then missing[#missing + 1] = path .. ": " .. name end
+    end
+  end
+end
+tap.is(table.concat(missing, "\n"), "", "every function of C that Lua calls is in the table")
+tap.is(calls > 20, true, "… and many were found")
+tap.is(contract.C.strnlen("uplua", 3), 3ULL, "one is called")
+tap.is(select(2, pcall(function() return contract.C.map_opened end)):match "map_opened", "map_opened",
+  "another name is an error")
 tap.is(select(2, pcall(function() return contract.STACK_FRAME end)):match "no contract has STACK_FRAME",
   "no contract has STACK_FRAME", "another name is an error")
 

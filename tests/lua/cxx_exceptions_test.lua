@@ -51,7 +51,7 @@ like(r.err, "^uplua: not everything was seen:\n  23 × [^\n]* calls left by long
      "… and the next call at the same place of the stack, at last that of calm, tells that one was left")
 
 r = target.uplua [[-e 'local n = count() uretprobe("libc:puts", function(e) n:inc() end)
-  uretprobe("./build/targets/calls:main", function(e) end)' -- true]]
+  uretprobe("./build/targets/calls:main", function(e) end)' -- ./build/targets/calls]]
 is(r.err, "", "programs and libraries in C have none")
 
 -- A static program has the unwinder in itself; stripped, it does not say so by names.

@@ -124,10 +124,10 @@ local replaced = target.shell(([[
   run() {
     rm -f "$D/printed"
     ./uplua %s -- build/targets/same_addresses-small "$D/fifo" >"$D/printed" 2>"$D/err" & uplua=$!
-    until target=$(head -n 1 "$D/printed" 2>/dev/null | grep .); do sleep 0.01; done
+    until target=$(head -n 1 "$D/printed" 2>/dev/null | grep .); do kill -0 $uplua || exit 98; sleep 0.01; done
     kill -STOP $uplua
     : >"$D/fifo"
-    until grep -q '^State:.Z' "/proc/$target/status"; do sleep 0.01; done
+    until grep -q '^State:.Z' "/proc/$target/status"; do kill -0 $target || exit 97; sleep 0.01; done
     kill -CONT $uplua
     wait $uplua
     tail -n +2 "$D/printed" | sort >>"$D/out"
@@ -144,5 +144,10 @@ is(replaced.err, "", "and of the one that an earlier run has seen nothing is mis
 
 os.remove(path)
 os.remove(stacks)
+-- Before a command executes its program, its process is a copy of ours: that file is in no record of mappings.
+local before = target.uplua [[-e 'uprobe("libc:execve", function(e) printf("%s\n", e:ustack()) end)' -- true]]
+tap.like(before.out, "^%s*execve%+0x0\n%s*command_fork%+0x%x+\n", "what executes the command has a name")
+ok(not before.out:find("[unknown]", 1, true), "… and so has all that is known of its stack")
+
 target.done()
 tap.done_testing()

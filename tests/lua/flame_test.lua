@@ -11,7 +11,7 @@ local ok, is, like = tap.ok, tap.is, tap.like
 
 ffi.cdef "int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size); void free(void *p);"
 
--- The frames of PICTURE as its script has them: { name, module, value, callees } each, a caller before its callees.
+-- The frames of PICTURE as its script has them, callers first: { name, module, value, callees, caller } each.
 local function frames_of(picture)
   local function list(name)
     local strings = {}
@@ -25,6 +25,15 @@ local function frames_of(picture)
     frames[#frames + 1] = { name = names[name + 1], module = modules[module + 1], value = tonumber(value),
       callees = tonumber(callees) }
   end
+  local function adopt(i) -- sets the caller of all frames above frame I → the frame after them
+    local after = i + 1
+    for _ = 1, frames[i].callees do
+      frames[after].caller = frames[i]
+      after = adopt(after)
+    end
+    return after
+  end
+  if frames[1] then adopt(1) end
   return frames
 end
 
@@ -182,11 +191,11 @@ file:close()
 os.remove(path)
 ok(is_well_formed(picture), "its picture is well-formed")
 local frames, main, below, chain, kernel = frames_of(picture), 0, 0, 0, 0
-for i, f in ipairs(frames) do
+for _, f in ipairs(frames) do
   if f.name == "main" then main = main + f.value end
   if f.name == "descend" then chain = chain + 1 end
-  if f.name == "descend" and frames[i - 1].name == "main" then below = f.value end
-  if f.name:find "^entry_SYSCALL_64" and frames[i - 1].module == "libc.so.6" and f.module:find "^%[kernel" then
+  if f.name == "descend" and f.caller.name == "main" then below = f.value end
+  if f.name:find "^entry_SYSCALL_64" and f.caller.module == "libc.so.6" and f.module:find "^%[kernel" then
     kernel = kernel + f.value
   end
 end

@@ -10,20 +10,28 @@ local target = require "target"
 local ARGUMENTS = {
   ["scripts/mallocleak.lua"] = {
     "-- ./build/targets/allocator-glibc", "-- ./build/targets/allocator",
-    "--sample 10 --min-size 23 -- ./build/targets/allocator-glibc",
+    "--sample 10 --min-size 23 -- ./build/targets/allocator-glibc", "--peak --prove -- ./build/targets/allocator-glibc",
   },
+  ["scripts/heapscan.lua"] = {}, -- it has no handlers
   ["scripts/argdist.lua"] = { "./build/targets/calls:add3 -k e.arg0", "-r -v e.ret ./build/targets/calls:add3" },
   ["scripts/funccount.lua"] = { "./build/targets/calls:add3", "-p ./build/targets/calls:add3" },
   ["scripts/funclatency.lua"] = { "./build/targets/calls:add3", "-c ./build/targets/calls:add3" },
   ["scripts/funcslower.lua"] = { "-s ./build/targets/calls:add3" },
+  ["scripts/hrcount.lua"] = { "./build/targets/calls:add3" },
+  ["scripts/hrtimer.lua"] = { "--above 1 ./build/targets/calls:add3" },
+  ["scripts/watchpoint.lua"] = { "./build/targets/watched:counter" },
+  ["scripts/numdist.lua"] = { "-v e.arg0 ./build/targets/calls:add3" },
+  ["scripts/timeline.lua"] = { "-o /dev/null -C -m -c ./build/targets/calls:add3" },
   ["scripts/profile.lua"] = { "", "-u -b cpu" },
   ["scripts/stackcount.lua"] = { "./build/targets/calls:add3", "-k -p ./build/targets/calls:add3" },
+  ["scripts/spans.lua"] = { "-f syscall:futex -t syscall:nanosleep -k e.tid" },
   ["scripts/stat.lua"] = { "./build/targets/calls:add3" },
   ["scripts/top.lua"] = { "./build/targets/calls:add3", "-k e.arg0 -s e.arg1 ./build/targets/calls:add3" },
   ["scripts/trace.lua"] = { "./build/targets/calls:add3", "-r syscall:openat" },
   ["scripts/usdt.lua"] = { "trace ./build/targets/usdt:app:widths", "count ./build/targets/usdt:app:widths" },
   ["examples/alloc_rate.lua"] = { "-- ./build/targets/allocator-glibc" },
   ["examples/args.lua"] = { "./build/targets/calls:add3" },
+  ["examples/requests.lua"] = { "-- ./build/targets/requests" },
   ["examples/usdt_count.lua"] = { "./build/targets/usdt:app:counter" },
 }
 

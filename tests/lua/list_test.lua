@@ -13,7 +13,12 @@ local FILE = "./build/targets/usdt"
 local run = target.uplua("--list usdt:" .. FILE)
 is(run.status, 0, "a file's USDT probes")
 is(lines(run.out), 10, "each once, however many places it has")
-like(run.out, "^usdt:/%S+/build/targets/usdt:app:counter\nusdt:", "in the file's order, as a spec")
+like(run.out, "^usdt:/%S+/build/targets/usdt:app:counter\nusdt:", "as a spec")
+local before, in_order = "", true
+for line in run.out:gmatch "[^\n]+" do
+  before, in_order = line, in_order and before < line
+end
+ok(in_order, "by name")
 like(run.out, "\nusdt:/%S+:other:counter\n$", "of all providers")
 
 run = target.uplua("-v --list " .. FILE:gsub("^", "usdt:") .. ":app:w*")
@@ -27,6 +32,42 @@ run = target.uplua("-v --list usdt:" .. FILE .. ":app:guarded")
 like(run.out, "\n    1 place, with a semaphore: arg0 i32 ", "a semaphore")
 run = target.uplua("-v --list usdt:" .. FILE .. ":app:none")
 like(run.out, "\n    1 place, no arguments\n$", "no arguments")
+-- Variables, with their types; what only linkers put into a program is left out.
+run = target.uplua "-v --list 'watch:./build/targets/watched:*'"
+like(run.out, ":counter  long int, 8 bytes\n.*:odd  char %[64%], 64 bytes\n", "variables with their types")
+for _, name in ipairs { "_DYNAMIC", "__FRAME_END__", "_IO_stdin_used", "completed.0", "__dso_handle" } do
+  is(run.out:find(":" .. name, 1, true), nil, name .. " is no variable of the program's")
+end
+
+-- Parameters and results of the kernel's functions.
+for _, kind in ipairs { "fentry", "fexit", "kprobe", "kretprobe" } do
+  run = target.uplua(("-v --list %s:vfs_read"):format(kind))
+  is(run.out, kind .. ":vfs_read\n    file u64  (struct file *)\n    buf u64  (char *)\n    count u64  (size_t)\n" ..
+    "    pos u64  (loff_t *)\n    returns ssize_t  (e.ret)\n", kind .. " with its parameters")
+end
+
+-- Local variables at a line.
+local at, number = 0, nil
+for line in io.lines "tests/targets/variables.c" do
+  at = at + 1
+  if line:find("at: inlined", 1, true) then number = at end
+end
+run = target.uplua(("-v --list uprobe:./build/targets/variables-gcc-O0@variables.c:%d"):format(number))
+like(run.out,
+  ":scopes\n    number int  %(e.vars.number%)\n    result int  %(e.vars.result%)\n.*    sum int  %(e.vars.sum%)\n",
+  "local variables at a line, those of an inlined function first")
+
+-- Suggestions across kinds.
+for what, want in pairs {
+  ["./build/targets/watched"] = "did you mean 'uprobe:%./build/targets/watched:%*'%?",
+  ["./build/targets/watched:coun*"] = "did you mean 'uprobe:%./build/targets/watched:coun%*'%?",
+  ["kprobes:vfs_read"] = "did you mean kprobe:vfs_read%?", ["syscal:openat"] = "did you mean syscall:openat%?",
+  ["sched:sched_switch"] = "did you mean tracepoint:sched:sched_switch%?",
+} do
+  like(target.uplua("--list '" .. what .. "'").err, "^uplua: %-%-list: no such kind of probe: [^\n]*" .. want, what)
+end
+like(target.uplua("trace.lua syscal:openat -- true").err, "did you mean syscall:openat%?", "… of scripts")
+
 run = target.uplua("-v --list usdt:" .. FILE .. ":app:fraction")
 like(run.out, "arg1 %? 8f@", "a fraction has no type in handlers")
 run = target.uplua("--list usdt:" .. FILE .. ":other")
@@ -66,10 +107,12 @@ like(run.out, (again.out:gsub("%p", "%%%0")), "is among those of a pattern")
 run = target.uplua "-v --list 'uprobe:libc:mem*'"
 like(run.out, "\nuprobe:/%S+/libc%.so%.6:memfrob\n.-    file offset 0x%x+", "with the place of its probe")
 run = target.uplua "-v --list 'uprobe:./build/examples/shop:[ds]e*'"
-like(run.out, "^uprobe:/%S+/shop:deregister_tm_clones\n    file offset [^\n]*\n" ..
+like(run.out, "^uprobe:/%S+/shop:deliver\n    street char %*  %(e%.args%.street%)\n    stops int [^\n]*\n" ..
+  "    file offset [^\n]*\nuprobe:/%S+/shop:deregister_tm_clones\n    file offset [^\n]*\n" ..
   "uprobe:/%S+/shop:sell\n    order struct order %*  %(e%.args%.order%)\n    customer int  %(e%.args%.customer%)\n" ..
-  "    pieces long int  %(e%.args%.pieces%)\n    file offset [^\n]*\n" ..
-  "uprobe:/%S+/shop:deliver\n    street char %*  %(e%.args%.street%)\n", "… and its arguments by name")
+  "    pieces long int  %(e%.args%.pieces%)\n", "… and its arguments by name")
+run = target.uplua "-v --list uretprobe:./build/targets/calls:negative"
+like(run.out, "\n    n int  %(e%.args%.n%)\n    returns int  %(e%.ret%)\n    file offset ", "what a function returns")
 run = target.uplua "-v --list 'uprobe:libc:pthread_spin_*'"
 like(run.out, "\nleft out: pthread_spin_lock: the kernel puts no probe on its first instruction\n",
   "and what is left out")
@@ -119,8 +162,8 @@ is(run.err, "", "a file's name that is no text")
 like(cjson.decode(run.out)[1].probe, '/a\\x1b%[1m\\xff"b:app:counter$', "is escaped")
 local facts = cjson.decode(target.uplua("--json --info").out)
 is(#facts.kinds > 10 and facts.features[1].name, "uprobe_multi", "--info")
-run = target.uplua [[-e 'package.cpath = "" require "uplua.base.json".encode {}']]
-like(run.err, "JSON needs the Lua library cjson: the package lua%-cjson", "without the library")
+is(target.uplua([[-e 'package.cpath = "" print(require "uplua.base.json".encode { 7 })']]).out, "[7]\n",
+  "which takes no library")
 
 -- What a probe takes is listed: BINARY:NAME, BINARY::NAME, and PROVIDER:NAME of the target's.
 local SOLD = "^usdt:/%S+/build/examples/shop:shop:sold\n$"
@@ -147,12 +190,12 @@ is(target.uplua [[-e 'tracepoint("sched:sched_process_exit", function(e)
    "what is refused is not what a tracepoint has")
 
 for _, case in ipairs {
-  { "uprobe", 2, "needs functions, as in %-%-list 'uprobe:libc:mal%*'" },
+  { "uprobe", 2, "^uplua: %-%-list: uprobe needs functions, as in 'uprobe:libc:mal%*'" },
   { "uprobe:libc:maloc", 1, "libc:maloc: no such function in %S+; did you mean malloc%?" },
   { "tracepoint:sched:sched_swich", 1, "sched:sched_swich: the kernel has no" },
   { "syscall:opnat", 1, "the kernel has no such system call; did you mean openat" },
   { "kprobe:no_such_function", 1, "no_such_function: no such function in the kernel" },
-  { "usd:./uplua", 2, "no such kind of probe: usd; did you mean usdt%?" },
+  { "usd:./uplua", 2, "no such kind of probe: usd; did you mean usdt:%./uplua%?" },
   { "usdt", 2, "needs a PID or a file" },
   { "usdt:/nope", 1, "no such file: /nope" },
   { "usdt:4194304", 1, "no process 4194304" },

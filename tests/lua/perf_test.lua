@@ -62,6 +62,38 @@ ok(count > 0.08 * PAGES * REGIONS and count < 0.12 * PAGES * REGIONS,
   ("one in ten: %d of %d"):format(count, PAGES * REGIONS))
 like(run.out, "seen\tfaults\t10\t", "… which e.period says")
 
+-- So many a second, for which the kernel finds a period: each sample has the address of its own fault.
+run = target.uplua(([[-e 'n, others = count(), count()
+  perf("page-faults:u", { hertz = 9999 }, function(e) n[e.addr]:inc() if e.addr == 0 then others:inc() end end)
+  at_exit(function()
+    for address, k in n:pairs() do print(("fault\t%%#x\t%%d"):format(tonumber(address), k)) end
+    print("without", others:get())
+  end)' -- %s pages]]):format(PROGRAM))
+pages, count = in_regions(run, run.out)
+ok(count > 0, ("%d of the faults by frequency are in the regions"):format(count))
+is(pages, count, "… each in a page of its own")
+is(run.out:match "without\t(%d+)", "0", "… none without an address")
+
+-- Modifiers: the parts are all, and what there is not is refused.
+run = target.uplua(([[-e 'u, k, all, host = count(), count(), count(), count()
+  local function seen(of) return function() of:inc() end end
+  perf("page-faults:u", 1, seen(u))
+  perf("page-faults:k", 1, seen(k))
+  perf("page-faults:uk", 1, seen(all))
+  perf("page-faults:H", 1, seen(host))
+  at_exit(function()
+    print("parts", u:get() + k:get() == all:get(), all:get() == host:get(), u:get() >= %d)
+  end)' -- %s pages]]):format(PAGES * REGIONS, PROGRAM))
+is(run.out:match "parts\t(.-)\n", "true\ttrue\ttrue", "page-faults:u, :k, :uk and :H of one run")
+for event, want in pairs {
+  ["page-faults:p"] = "the kernel's own count, whose places are exact",
+  ["cpu-clock:G"] = "guests have kernels of their own",
+  ["cycles:pppp"] = ":ppp is the most precise", ["page-faults:x"] = "no such event",
+} do
+  like(target.uplua(("-e 'perf(%q, 1, function() end)' -- true"):format(event)).err,
+    ("^uplua: %%-e:1: perf %s: .*%s"):format(event:gsub("%p", "%%%0"), want), event .. " is refused")
+end
+
 -- Switches, as getrusage counts them.
 local SWITCHES = [['on, n = var(0), count()
   uprobe("./build/targets/faults:mark", function(e) on:set(e.arg0) end)
@@ -133,9 +165,6 @@ like(target.uplua([[--cpu 0,1000-1001 -e 'counter("page-faults", { cpus = true }
   "^uplua: %-%-cpu 0,1000%-1001: there is no CPU 1000, or it is offline", "… beside one that is")
 like(target.uplua([[--cpu 1-0 -e 'perf("page-faults", 1, function(e) end)']]).err,
   "%-%-cpu needs CPUs, as in %-%-cpu 0 or %-%-cpu 0,2%-3; got '1%-0'", "no list")
-like(target.uplua([[--cpu 0 -e 'uprobe("libc:malloc", function(e) end)' -- true]]).err,
-  "%-e:1: uprobe libc:malloc: %-%-cpu is for probes that sample and count", "a probe of a function")
-
 local function refused(code, want, what)
   if tap.fewer(false, true) then return end -- asks nothing of the kernel
   like(target.uplua(("-e '%s' -- true"):format(code)).err, want, what)

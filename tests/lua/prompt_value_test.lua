@@ -54,6 +54,51 @@ shows(harmful, [[\x1b]0;title\x07]], "what a tostring gives is escaped")
 shows({ ["\27[7m"] = 1 }, [[{ ["\x1b[7m"] = 1 }]], "so are keys")
 shows(setmetatable({ 1 }, { __index = error, __pairs = error, __len = error }), "{ 1 }", "no code of the user's runs")
 
+-- --- C data ---
+local ffi = require "ffi"
+ffi.cdef [[
+struct shown_point { int x, y; };
+struct shown {
+  struct shown_point at[2];
+  union { unsigned word; float real; };
+  unsigned low : 3, : 2, high : 5;
+  bool good; char tag[8]; uint8_t bytes[3];
+  enum { SHOWN_RED, SHOWN_GREEN } color;
+  struct shown *next; const char *none; int64_t big;
+};
+]]
+local whole = ffi.new("struct shown", {
+  at = { { 1, 2 }, { 3, -4 } }, word = 0x3f800000, low = 5, high = 17, good = true, tag = "ab\27", bytes = { 1, 255 },
+  color = "SHOWN_GREEN", big = 2 ^ 40,
+})
+whole.next = whole
+is((value.show(whole, 80):gsub("0x%x+", "ADDRESS")), [[
+{
+  at = { { x = 1, y = 2 }, { x = 3, y = -4 } },
+  word = 1065353216,
+  real = 1,
+  low = 5,
+  high = 17,
+  good = true,
+  tag = "ab\x1b",
+  bytes = { 1, 255, 0 },
+  color = "SHOWN_GREEN",
+  next = struct shown *: ADDRESS,
+  none = const char *: NULL,
+  big = 1099511627776LL,
+}]], "a structure, with all that can be in one")
+shows(whole.at, "{ { x = 1, y = 2 }, { x = 3, y = -4 } }", "an array in it")
+shows(whole.tag, [["ab\x1b"]], "text in it")
+shows({ whole.at[1], n = ffi.new("int[?]", 3, { 7, 8, 9 }) },
+      "{ { x = 3, y = -4 }, n = { 7, 8, 9 } }", "both in a table")
+shows(ffi.new("int", 7), "7", "a number")
+shows(ffi.new("struct { }"), "{}", "an empty one")
+shows(ffi.typeof "struct shown", "ctype<struct shown>", "a type")
+ok(value.show(ffi.new "int[1000]"):find "\n  … 900 more\n}$", "a long array says how much is left")
+shows(ffi.cast("struct shown *", 16)[0], "struct shown &: 0x00000010", "what is not there is not looked at")
+shows(ffi.metatype("struct { int a; }", { __tostring = function() return "mine\27" end })(), [[mine\x1b]],
+      "a type that has a text of its own")
+
 local up = require "uplua"
 local n, h = up.count(), up.hist { unit = "ns" }
 shows(up.count, "function: up.count", "a function by its name")

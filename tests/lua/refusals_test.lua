@@ -37,9 +37,11 @@ local patterns = {
   { [[m[1] = { a = 1 } local r = m[1] m[2] = { a = e.comm }]],
     "the field 'a' of the records of 'm' is a string at .-%.lua:4, and an integer at .-%.lua:4" },
   { [[outside = e.arg0]],
-    "a handler cannot assign to 'outside', a variable outside of it; use outside = up.var%(0%) and outside:set%(x%)" },
+    "a handler cannot assign to 'outside', a variable outside of it; have outside = up.var%(0%) outside, and " ..
+    "outside:set%(value%) or outside:add%(n%) here\n" },
   { [[upvalue = e.arg0]],
-    "a handler cannot assign to 'upvalue', a variable outside of it; use upvalue = up.var%(0%) and upvalue:set%(x%)" },
+    "a handler cannot assign to 'upvalue', a variable outside of it; have upvalue = up.var%(0%) outside, and " ..
+    "upvalue:set%(value%) or upvalue:add%(n%) here\n" },
   { [[upvalue = 1]], "a handler cannot assign to 'upvalue', a variable" },
   { [[upvalue = "x"]], "a handler cannot assign to 'upvalue', a variable" },
   { [[upvalue = nil]], "a handler cannot assign to 'upvalue', a variable" },
@@ -129,7 +131,8 @@ local patterns = {
   { [[local function f() end f()]], "cannot create functions; define the function outside and call it" },
   { [[recursive(e.arg0)]], "functions that call themselves cannot run in a handler.*called at .-%.lua:4" },
   { [[n[e.arg0] = 1]], "'n' is no map" },
-  { [[n:inc() n[1]:inc()]], "'n' has keys elsewhere and none here" },
+  { [[n:inc() n[1]:inc()]],
+    "%.lua:4: 'n' has no key here, and has one at %S+%.lua:4: give it one in both places, or use two of them\n" },
   { [[n.inc()]], "call it with a colon: object:inc" },
   { [[n:ink()]], "a count has no :ink%(%); a handler adds to it by :inc%(%) and :add%(value%)\n" },
   { [[n.ink()]], "a count has no :ink%(%); a handler adds" },
@@ -152,7 +155,8 @@ local patterns = {
     "this record was read from 'm'" },
   { [[local r = { n = 1 } m[1] = r r.n = 2]], "this record was stored at line 4, which copied it" },
   { [[constants.x = 1]], "a handler cannot assign to 'constants.x' in a table of the script; " ..
-                         "use constants.x = up.var%(0%) and constants.x:set%(x%), or up.hash" },
+                         "have constants.x = up.var%(0%) outside, and constants.x:set%(value%) or " ..
+                         "constants.x:add%(n%) here, or up.hash" },
   { [[constants.sub.x = 1]], "a handler cannot assign to 'constants.sub.x' in a table of the script" },
   { [[constants[e.arg0] = 1]],
     "cannot change 'constants', which belongs to the script; use up.var%(%) or up.hash%(%)" },
@@ -464,6 +468,11 @@ local outside = target.script("local up = require 'uplua'\nlocal n = count()", "
 tap.like(outside.err,
   "script.lua:2: attempt to call global 'count' %(a nil value%): say up.count, of local up = require \"uplua\"\n",
   "in a file without up.")
+outside = target.script("cuont()", "")
+tap.like(outside.err, "script.lua:1: attempt to call global 'cuont' %(a nil value%); did you mean 'up.count'%?\n",
+  "a slip in a name, in a file")
+outside = target.uplua "-e 'n = cuont()'"
+tap.like(outside.err, "%-e:1: attempt to call global 'cuont' %(a nil value%); did you mean 'count'%?\n", "in -e")
 outside = target.script("nobody()", "")
 tap.like(outside.err, "script.lua:1: attempt to call global 'nobody' %(a nil value%)\n",
   "what is no function of uplua's")

@@ -90,7 +90,7 @@ is(by_slow.wrong, 0, "in order")
 local lost = setup.ledger()
 is(#lost, 1, "what the full ring did not take is counted")
 is(lost[1][2], 1001 - 170, "exactly")
-like(lost[1][1], "^the ring 'slow' is full %(size = 4096%): event lost", "as such")
+like(lost[1][1], "^the ring 'slow' is full %(size = 4096%): event lost; give it a larger size, ", "as such")
 
 -- A callback that raises an error ends the reading, without the records behind; another each() goes on.
 local messages, first = {}, nil

@@ -9,6 +9,7 @@ local is, like, ok = tap.is, tap.like, tap.ok
 
 local HOSTILE = "./build/targets/hostile"
 local TOUCH, NAME = HOSTILE .. ":touch", [[\x1b[7m\xff<&"'\x9b;\x0a]]
+local STRACE_NAME = [[\33[7m\377<&\"'\233;\n]] -- the same in strace's notation
 
 -- Of each script: arguments for the target HOSTILE; an option, misspelt, with what is meant; one that needs a value; of
 -- those that take specs, where one goes; options that are expressions; what its output has of the target's names.
@@ -18,7 +19,8 @@ local SCRIPTS = {
   { "funccount", "-p %s", near = { "--by-proces", "--by-process" }, value = "--top N", spec = "%s", name = true },
   { "stackcount", "-p %s", near = { "--foldet", "--folded" }, value = "--flame FILE", spec = "%s", name = true,
     stacks = true },
-  { "argdist", "%s -k '{ e.comm, up.str(e.arg0) }'", near = { "--valu", "--value" }, value = "--key EXPR", spec = "%s",
+  { "argdist", "%s -k '{ e.comm, up.str(e.arg0) }'", near = { "--valu", "--value" },
+    value = "--key [NAME=]EXPR", spec = "%s",
     expressions = { "--key", "--value", "--where" }, name = true, path = true },
   { "funclatency", "-p -H %s", near = { "--histogramm", "--histogram" }, value = "--interval TIME", spec = "%s",
     name = true },
@@ -28,7 +30,7 @@ local SCRIPTS = {
   { "systrace", "", near = { "--fialed", "--failed" }, value = "--strings N", spec = "--call %s", name = true,
     path = true },
   { "stat", "%s", near = { "--cuont", "--count" }, value = "--interval TIME", spec = "%s" },
-  { "top", "%s", near = { "--intervall", "--interval" }, value = "--sum EXPR", spec = "%s",
+  { "top", "%s", near = { "--intervall", "--interval" }, value = "--sum [NAME=]EXPR", spec = "%s",
     expressions = { "--key", "--sum" }, name = true },
   { "profile", ("-F %d -b thread"):format(target.hertz(997)), near = { "--herz", "--hertz" }, value = "--by WHAT",
     name = true, stacks = true },
@@ -125,7 +127,8 @@ for _, s in ipairs(SCRIPTS) do
   ok(is_harmless(run.err), "… in messages, too")
   if s.name then ok(run.out:find(NAME, 1, true), "… and stand there, on one line") end
   if s.path then
-    ok(run.out:find("/nowhere/" .. NAME:gsub('"', s[1]:find "trace" and '\\"' or '"'), 1, true), "the file's, too")
+    local path = s[1] == "systrace" and STRACE_NAME or NAME:gsub('"', s[1] == "trace" and '\\"' or '"')
+    ok(run.out:find("/nowhere/" .. path, 1, true), "the file's, too")
   end
   if s.stacks then
     for _, path in ipairs { files .. ".folded", files .. ".svg" } do
@@ -174,28 +177,35 @@ for _, arguments in ipairs { "stackcount.lua %s", ("profile.lua -F %d"):format(t
   is(run.target, "141\n", "ends as by SIGPIPE")
 end
 
--- A terminal of 20 columns: tables and histograms stay within it. What a histogram is of stands above it, whole; so are
--- lines of single events, and of stacks, which the terminal wraps.
+-- Terminals of 20 and 200 columns: tables and histograms stay within them. What a histogram is of stands above it,
+-- whole; so are lines of single events, and of stacks, which the terminal wraps.
 local WHOLE = { trace = true, stackcount = true, funcslower = true, systrace = true, stat = true, profile = true,
   offcputime = true, execsnoop = true, opensnoop = true }
 local on_terminal = { { "argdist", "%s -v 'e.arg0'" }, { "syscalls", "-p -e" } }
 for _, s in ipairs(SCRIPTS) do on_terminal[#on_terminal + 1] = s end
-for _, s in ipairs(target.has_terminal() and on_terminal or {}) do
+local function check_width(s, columns)
   run = target.shell(([[
     cat >"$D/s" <<'END'
-stty rows 40 cols 20; ./uplua scripts/%s.lua %s -- %s 100; echo $? >"$D/target"
+stty rows 40 cols %d; ./uplua scripts/%s.lua %s -- %s 100; echo $? >"$D/target"
 END
     TERM=xterm LC_ALL=C.UTF-8 D=$D script -qec "sh $D/s" /dev/null >"$D/out" 2>"$D/err" </dev/null
-  ]]):format(s[1], s[2]:format(TOUCH), s.on or HOSTILE))
+  ]]):format(columns, s[1], s[2]:format(TOUCH), s.on or HOSTILE))
   local widest, count, said = 0, 0, run.out:gsub("\r", ""):gsub("\27%[[%d;]*%a", "")
   for line in said:gsub("101 orders, [^\n]*\n", ""):gsub("Times of functions are [^\n]*\n", ""):gmatch "[^\n]+" do
     local titles = line:find " in %S+$" or line:find "%(pid %d+%)$" or line:find ", ns$"
     if not titles then widest, count = math.max(widest, text.width(line)), count + 1 end
   end
-  is(run.target, "0\n", s[1] .. " on a narrow terminal")
-  ok(count > 1 and (WHOLE[s[1]] or widest <= 20),
+  is(run.target, "0\n", ("%s on a terminal of %d columns"):format(s[1], columns))
+  ok(count > 1 and (WHOLE[s[1]] or widest <= columns),
     ("%s %s: %d lines, the widest of %d columns"):format(s[1], s[2], count, widest))
   ok(is_harmless(said), "… which drive nothing")
+  return widest
+end
+for _, s in ipairs(target.has_terminal() and on_terminal or {}) do
+  local narrow, wide = check_width(s, 20), check_width(s, 200)
+  -- lines that are not cut are as wide as the times in them
+  ok(WHOLE[s[1]] or wide >= narrow,
+    ("%s %s: %d columns where there is room, %d where there is not"):format(s[1], s[2], wide, narrow))
 end
 target.done()
 

@@ -20,6 +20,7 @@ local r = target.shell(([[
   code() { dd if=/proc/$pid/mem bs=1 skip="$site" count=8 status=none | tr '\\0' 0; }
   code >"$D/before"
   for i in $(seq %d); do
+    : >"$D/err" # before uplua starts: the line of the last one would be taken for its own
     ./uplua -e 'after(0, function() io.stderr:write "tracing\n" end) n = hash()
     uprobe("ticker:step", function(e) n[1] = e.time end) uretprobe("ticker:step", function(e) n[e.arg0] = e.ret end)
       profile(99, function(e) n[2] = e.ip end)' -- $pid >"$D/noise" 2>"$D/err" &

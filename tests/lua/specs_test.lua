@@ -34,13 +34,22 @@ like(run("trace.lua interval:10ms", busy).out, " 0  interval:10ms%(%)\n", "inter
 like(target.uplua(([[-e 'n = count() probe("watch:%s:counter:w", { "rw" }, function(e) n:inc() end)' -- %s]])
   :format(WATCHED, WATCHED)).err, "the option 'access' is given there, too: leave one out", "an option twice")
 
+-- Entry and return of one function have one name and one e.probe: they are rows of their own.
+got = run(("funccount.lua uprobe:%s:add3 uretprobe:%s:add3"):format(CALLS, CALLS), CALLS).out
+ok(got:find(("\nadd3 (uprobe:%s:add3)        23\nadd3 (uretprobe:%s:add3)     23\n"):format(CALLS, CALLS), 1, true),
+  "entries and returns are not added up")
+got = run("--format csv funccount.lua 'syscall:openat' 'sysreturn:opena*' -w 'e.ret >= 0'", "cat /dev/null")
+local entries = got.out:match 'openat %(syscall:openat%)"?,(%d+)'
+local returns = got.out:match 'openat %(sysreturn:openat%)"?,(%d+)'
+ok(entries and returns and tonumber(entries) >= tonumber(returns), "… nor those of system calls, by a pattern")
+
 -- Returns named by their kinds are returns in trace.lua.
 got = run(("trace.lua 'uretprobe:%s:[an]*[3ed]'"):format(CALLS), CALLS)
 is(select(2, got.out:gsub("  add3%(a=%d+, b=%d+, c=%d+%) = %d+ %(", "")), ADDED, "uretprobe: of several functions")
-like(run "trace.lua sysreturn:openat".out, '  openat%(dfd=%-100, filename="/etc/ld.so.cache", [^\n]* = 3 %(',
+like(run "trace.lua sysreturn:openat".out, '  openat%(dfd=AT_FDCWD, filename="/etc/ld.so.cache", [^\n]* = 3 %(',
   "sysreturn: arguments by name")
 like(run "trace.lua 'sysreturn:*'".out,
-  '  openat%(dfd=%-100, filename="/etc/ld.so.cache", [^\n]* = 3 %(', "of all calls")
+  '  openat%(dfd=AT_FDCWD, filename="/etc/ld.so.cache", [^\n]* = 3 %(', "of all calls")
 
 -- What is wrong, and what to write.
 local function refused(spec, message)

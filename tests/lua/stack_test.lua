@@ -18,7 +18,7 @@ local pid = C.getpid()
 local function address(f) return ffi.cast("uint64_t", ffi.cast("void *", f)) end
 
 local FRAMES = 127
-local fd = kernel.map("hash", 8, 16 + 8 * FRAMES, 101)
+local fd = kernel.map("hash", 8, 16 + 8 * FRAMES, 201)
 
 local function put(id, ...)
   local words = { pid + 2 ^ 32 * select("#", ...), 0, ... } -- of no known program
@@ -115,7 +115,7 @@ is(stack.intern(37):folded(), above:folded(), "or have no frames: a thread of th
 
 -- What many stacks are looked at by: the same frames, each address named once.
 -- of uplua itself, which has debug information: other functions are inlined into it
-local fold = address(C.symbols_fold)
+local fold = address(require "uplua.contract".C.symbols_fold)
 put(38, fold + 3, fold + 17, fold + 101, fold + 149, fold + 23, malloc, fold + 211, fold + 307)
 local known, lists, inlined = {}, {}, 0
 for round = 1, 2 do
@@ -141,6 +141,35 @@ for round = 1, 2 do
   end
 end
 ok(inlined > 0, inlined .. " of them were inlined")
+
+-- More frames than the table of numbers began with, again and again: a number is that of one frame alone.
+do
+  local INTERRUPTED = 2ULL ^ 62
+  local many, wrong = {}, 0
+  for id = 0, 59 do
+    local words = {}
+    for i = 1, 61 do words[i] = malloc + 17 * id + i * 1009 + (i % 23 == 0 and INTERRUPTED or 0ULL) end
+    put(1000 + id, unpack(words))
+  end
+  for _ = 1, 2 do
+    for id = 0, 59 do
+      local one = stack.intern(1000 + id)
+      local numbers, count = stack.numbers(one, many)
+      local at, frames = 0, one:frames()
+      for i = 1, count do
+        local list = many.index.lists[numbers[i]]
+        if list.returns ~= (i > 1 and i % 23 ~= 0) then wrong = wrong + 1 end
+        for _, f in ipairs(list) do
+          at = at + 1
+          if tostring(f) ~= tostring(frames[at]) then wrong = wrong + 1 end
+        end
+      end
+      if at ~= #frames or count ~= 61 then wrong = wrong + 1 end
+    end
+  end
+  is(wrong, 0, "of 3,660 frames each has its function, and is said to return where it does")
+  ok(#many.index.lists > 1024, #many.index.lists .. " numbers")
+end
 
 local short = stack.intern(25)
 local place = ("0x%x free (libc.so.6)"):format(tonumber(free) + 8)

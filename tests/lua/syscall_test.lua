@@ -114,7 +114,11 @@ local function refused(code, want, what)
   like(target.uplua(("-e 'n = count() %s' -- true"):format(code)).err, want, what)
 end
 refused('syscall("opanat", function() end)',
-  "%-e:1: syscall opanat: the kernel has no such system call; did you mean openat", "a misspelt call")
+  "%-e:1: syscall opanat: the kernel has no such system call; did you mean openat or openat2%?\n", "a misspelt call")
+like(target.uplua [[-e 'syscall("nosuch", function(e) end)']].err,
+  "%-e:1: syscall nosuch: the kernel has no such system call\n", "a name that is near none")
+like(target.uplua [[-e 'tracepoint("syscalls:sys_enter_opnat", function(e) end)']].err,
+  "the kernel has no such tracepoint; did you mean sys_enter_openat%?\n", "as a tracepoint")
 refused('sysreturn("zzzzzzzz", function() end)', "%-e:1: sysreturn zzzzzzzz: the kernel has no such system call\n",
   "an unknown one")
 refused('syscall("zzzz*", function() end)', "%-e:1: syscall zzzz%*: the kernel has no such system call",
@@ -141,6 +145,16 @@ like(run.out, "sysreturn lseek %(at the call's return%)\n.*sysreturn lseek %(at 
               "syscalls:sys_enter_lseek and syscalls:sys_exit_lseek\n",
      "--explain")
 like(run.out, "storage of each thread", "… and what it keeps")
+
+-- The stack pointer with which a thread has entered the kernel, at both ends of a call, by its probe and that of all.
+for _, spec in ipairs { "write", "*" } do
+  local shown = target.uplua(("-e %s -- dd if=/dev/zero of=/dev/null bs=1 count=23 status=none"):format(target.quote([[
+    local at, same, nr = hash(), count(), syscall_number "write"
+    syscall("SPEC", function(e) if e.nr == nr then at[e.tid] = e.sp end end)
+    sysreturn("SPEC", function(e) if e.nr == nr then same[{ e.sp == at[e.tid], e.sp > 4096 }]:inc() end end)
+    at_exit(function() for k, n in same:pairs() do print(k[1], k[2], n) end end)]]):gsub("SPEC", spec)))
+  is(shown.err .. shown.out, "true\ttrue\t23\n", "e.sp of " .. spec)
+end
 ok(os.remove(path), "clean")
 target.done()
 tap.done_testing()

@@ -4,7 +4,7 @@ local tap = {}
 local count, failures = 0, 0
 
 -- Each check is named by NAME and returns whether it passed.
-function tap.ok(good, name)
+function tap.ok(good, name, got)
   count = count + 1
   if not good then failures = failures + 1 end
   print(("%s %d - %s"):format(good and "ok" or "not ok", count, name or ""))
@@ -13,6 +13,7 @@ function tap.ok(good, name)
     if info.short_src:find "tap.lua" then info = debug.getinfo(3, "Sl") end
     io.stdout:flush()
     io.stderr:write(("#   at %s:%d\n"):format(info.short_src, info.currentline))
+    if got ~= nil then io.stderr:write("#   got ", (tostring(got):gsub("\n", "\n#   ")), "\n") end
   end
   return good and true or false
 end

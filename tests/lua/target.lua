@@ -48,6 +48,13 @@ end
 -- busy machine.
 function target.max_hertz() return require "uplua.core".event.max_rate() end
 
+-- For how long the machine's CPUs have been taken away from it, ns: the kernel's clocks of threads do not count that,
+-- and clocks of the time do (proc(5), "steal").
+function target.stolen()
+  local _, _, ticks = read "/proc/stat":find "^cpu +%d+ %d+ %d+ %d+ %d+ %d+ %d+ (%d+)"
+  return (ticks or 0) * 10e6
+end
+
 -- WANTED samples a second, or fewer where the kernel might not permit as many any more.
 function target.hertz(wanted) return math.min(wanted, math.ceil(target.max_hertz() / 2)) end
 

@@ -166,32 +166,16 @@ end
 -- --cpu: what a program does that runs on CPU 0 alone. It needs taskset.
 if not few and os.execute "command -v taskset >/dev/null" == 0 then
   local PINNED = "taskset -pc 0 $BASHPID >/dev/null"
-  check(beside("events", "--cpu 0 SCRIPT -- $program", PINNED), "events", 1, THREADS, "--cpu")
-  check(beside("events", "--cpu 0 --follow SCRIPT -- $program", PINNED), "events", 2, 2 * THREADS, "--cpu and --follow")
-  check(beside("events,threads", "--cpu 0 --tid ${threads[2]} SCRIPT", PINNED), "events", 1, 1, "--cpu and --tid")
-  check(beside("events,threads", "--cpu 0 --follow --comm $NAME-3 SCRIPT -- $program", PINNED), "events", 2, 2,
+  check(beside(ALL, "--cpu 0 SCRIPT -- $program", PINNED), ALL, 1, THREADS, "--cpu")
+  check(beside(ALL, "--cpu 0 --follow SCRIPT -- $program", PINNED), ALL, 2, 2 * THREADS, "--cpu and --follow")
+  check(beside(ALL .. ",threads", "--cpu 0 --tid ${threads[2]} SCRIPT", PINNED), ALL, 1, 1, "--cpu and --tid")
+  check(beside(ALL .. ",threads", "--cpu 0 --follow --comm $NAME-3 SCRIPT -- $program", PINNED), ALL, 2, 2,
     "--cpu, --follow and --comm")
   if exists "/sys/devices/system/cpu/cpu1/topology/core_id" then
     local run = beside("events", "--cpu 1 --follow SCRIPT -- $program", PINNED)
     is(run.out .. run.err, "samples\tfalse\t0\nsums: (empty)\ntracing\n", "--cpu: another one")
   end
 end
-
--- What is hit wherever a thread runs.
-local function refused(what, code)
-  like(target.uplua(("--cpu 0 -e '%s' -- true"):format(code)).err,
-    "^uplua: %-e:1: " .. what .. ": %-%-cpu is for probes that sample and count: profile, perf, ",
-    "--cpu with " .. what)
-end
-refused("uprobe libc:malloc", 'uprobe("libc:malloc", function() end)')
-refused("uretprobe libc:malloc", 'uretprobe("libc:malloc", function() end)')
-refused("usdt %./build/targets/probe_kinds:app:deed", 'usdt("./build/targets/probe_kinds:app:deed", function() end)')
-refused("tracepoint sched:sched_switch", 'tracepoint("sched:sched_switch", function() end)')
-refused("raw_tracepoint sched_switch", 'raw_tracepoint("sched_switch", function() end)')
-refused("syscall lseek", 'syscall("lseek", function() end)')
-refused("sysreturn lseek", 'sysreturn("lseek", function() end)')
-refused("watch %./build/targets/probe_kinds:watched",
-  'watch("./build/targets/probe_kinds:watched", { "w", size = 8 }, function() end)')
 
 os.remove(path)
 target.done()

@@ -95,18 +95,23 @@ is(text.cut("東京都x", 4), "東…", "half a character does not")
 is(text.cut("東京都x", 7), "東京都x", "all do")
 is(text.nearest("maximum", { "key", "max", "value" }), "max", "the nearest name")
 is(text.nearest("zebra", { "key", "max" }), nil, "nothing is near")
+is(text.nearest("--hz", { "--by", "--hertz", "--help" }), "--hertz", "an abbreviation; dashes count for nothing")
+is(text.nearest("--call", { "--by", "--help", "--failed" }), nil, "half of the letters are too many")
+is(text.nearest("cuont", { "cut", "count" }), "count", "two letters swapped")
+is(text.nearest("string.format", { "str" }), nil, "a field is not its table")
 
 local micros = text.clock(0)
 like(micros, "^%d%d:%d%d:%d%d%.%d%d%d%d%d%d$", "clock")
 local ffi = require "ffi"
+local C = require "uplua.contract".C
 local now = ffi.new "struct uplua_timespec"
 -- What the wall clock shows: os.date() alone is some milliseconds behind.
 local function wall()
-  ffi.C.clock_gettime(0, now)
+  C.clock_gettime(0, now)
   return os.date("%H:%M:%S", tonumber(now.tv_sec))
 end
 local before = wall()
-ffi.C.clock_gettime(1, now)
+C.clock_gettime(1, now)
 local monotonic = ffi.cast("int64_t", now.tv_sec) * 1000000000LL + now.tv_nsec
 local shown, after = text.clock(monotonic), wall()
 ok(text.now() - tonumber(monotonic) < 5e9 and text.now() >= tonumber(monotonic), "now is the clock of e.time")

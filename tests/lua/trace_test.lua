@@ -32,17 +32,20 @@ end
 for _, row in ipairs {
   { "integers", "integers%(i8=%-1, u8=255, i16=%-200, u16=65535, i32=%-100000, u32=4294967294%)" },
   { "others",
-    "others%(i64=%-1099511627776, u64=18446744073709551614, flag=true, color=%-1, number=65535, letter=%-1%)" },
+    "others%(i64=%-1099511627776, u64=18446744073709551614, flag=true, color=GREEN, number=65535, letter=%-1%)" },
   { "many", "many%(a=1, b=2, c=%-3, d=4, e=5, f=6, g=%-1, h=%-34359738368, i=4294967294%)", "parameters on the stack" },
-  { "mixed", "mixed%(x=%?, a=%-1, s=%?, y=%?, p=%?, b=1, l=%?, t=%?, c=%-1%)", "those that handlers cannot read" },
-  { "fields", 'fields%(c=0x%x+, text="text 1", list=0x%x+, nothing=NULL, unknown=NULL%)', "texts and pointers" },
+  { "mixed", "mixed%(x=%(double%), a=%-1, s={a=1, b=%-1}, y=%(float%), p=%(struct floats%), b=1, " ..
+    "l=%(struct large%), t={a=7, b=1}, c=%-1%)",
+    "structures, and those that handlers cannot read" },
+  { "fields", 'fields%(c=0x%x+, text="text 1", list=0x%x+, nothing=NULL, unknown=NULL%)', "texts and pointers",
+    "--depth 0 " },
 } do
-  local events = trace(TYPED .. ":" .. row[1])
+  local events = trace((row[4] or "") .. TYPED .. ":" .. row[1])
   is(#events, 23, row[1] .. ": a line for each call")
   like(events[1], "^" .. row[2] .. "$", row[3] or "each by its name, of its size and sign")
 end
 
-local events = trace("--return " .. TYPED .. ":fields")
+local events = trace("--depth 0 --return " .. TYPED .. ":fields")
 is(#events, 23, "a line for each return")
 like(events[23], '^fields%(c=0x%x+, text="text 23", list=0x%x+, nothing=NULL, unknown=NULL%) = %S+ %(',
   "with the arguments of the call")
@@ -55,6 +58,31 @@ is(#events, 23, "without debug information")
 like(events[1], "^many%(arg0=0x1, arg1=0x2, arg2=0x%x+, arg3=0x4%)$", "as registers")
 events = trace(TYPED .. ":many+4")
 like(events[1], "^many%(arg0=0x%x+, arg1=", "and inside of a function")
+-- --- system calls ---
+
+local named, signatures = require "uplua.trace.syscall", require "uplua.syscalls.signatures"
+local wrong, texts = {}, 0
+for name, signature in pairs(signatures) do
+  for place = 1, 6 do
+    for _, value in ipairs { 0, 1, -1, -100, 7, 0xffff, 2 ^ 31, 2 ^ 32 - 1, 2 ^ 48, -1LL, 0xffffffffffffffffULL } do
+      local good, shown = pcall(named.text, name, place, value, function() return value end)
+      if not good or shown ~= nil and type(shown) ~= "string" then
+        wrong[#wrong + 1] = ("%s %d %s: %s (%s)"):format(name, place, tostring(value), tostring(shown), signature)
+      end
+      texts = texts + (shown and 1 or 0)
+    end
+  end
+end
+is(table.concat(wrong, "\n"), "", "any number of any argument has a text, or is a number")
+tap.ok(texts > 1000, "most have")
+events = trace("-r syscall:openat syscall:mmap syscall:access", "cat /dev/null")
+local seen = table.concat(events, "\n")
+like(seen, 'openat%(dfd=AT_FDCWD, filename="/etc/ld.so.cache", flags=O_RDONLY|O_CLOEXEC, mode=0%) = 3 ',
+  "flags by name")
+like(seen, "mmap%(addr=[^,]*, len=%d+, prot=PROT_READ|PROT_WRITE, flags=MAP_PRIVATE|MAP_[^,]*, fd=%-?%d+, off=%d+%) = ",
+  "of several arguments")
+like(seen, 'access%(filename="/etc/ld.so.preload", mode=R_OK%) = %-1 ENOENT ', "an error by its name")
+
 events = trace "raw_tracepoint:sched_process_exit"
 is(#events, 1, "a raw tracepoint")
 like(events[1], "^sched_process_exit%(p=0x%x+[^)]*%)$", "by the kernel's names")

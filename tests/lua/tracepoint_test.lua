@@ -88,8 +88,9 @@ for _, case in ipairs { { 1, 23 }, { 4, 101 } } do
   is(lines(run.out, "raw"), expected(threads, count, function(_, i) return ("%d\ttrue\ttrue"):format(i) end),
      what .. "an array of longs, and nil beyond its end")
   is((run.err:gsub("/%S*lua:", "")),
-     ("uplua: not everything was seen:\n  %d × an index outside of 'uint64_t [6]' read as nil, 39\n"):format(hits),
-       what .. "nothing is lost but what is asked for beyond the array's end")
+     ("uplua: not everything was seen:\n  %d × an index outside of 'uint64_t [6]' read as nil, 39\n"
+       .. "  1 × a key of 'total' was cut: keys that begin with the same text are one, 6\n"):format(hits),
+       what .. "nothing is lost but what is asked for beyond the array's end, and the file's name, cut to 4 bytes")
 end
 
 -- A pattern: what all of its records have, and the name of the one that was hit.

@@ -114,7 +114,9 @@ says(compile(function(e) loaded[1] = { n = 1 } end), first,
 says(compile(function(e) loaded[1] = { n = 1, who = "longer than the sixteen bytes of e.comm" } end), first,
      "{20}: the field 'who' of the records of 'loaded' is a string of up to 39 bytes at {20}, " ..
      "and a string of up to 15 bytes at {3}", "a longer string")
-says(compile(function(e) sums:add(1) end), first, "{23}: 'sums' has keys elsewhere and none here", "without its keys")
+says(compile(function(e) sums:add(1) end), first,
+  "{23}: 'sums' has no key here, and has one at {4}: give it one in both places, or use two of them",
+  "without its keys")
 add { 2, 101 }
 is(kept[2], 101, "what is attached goes on")
 is(sums.uplua, 124, "and counts")

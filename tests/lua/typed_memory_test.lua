@@ -151,7 +151,7 @@ local cases = {
         n[up.str(full, 4)]:inc()
       end
       n[up.str(s.nine, 32)]:inc()
-    end)]], "n['123…'], n['123456789abc']", "23 23" },
+    end)]], "n['123…'], n['123456789abc']", "23 23", { "23 × a key of 'n' was cut" } },
   { "strings in arrays", [[local names = up.count()
     up.uprobe(MEMORY .. "shapes", function(e)
       local s = up.cast("struct shapes *", e.arg0)
@@ -165,7 +165,7 @@ local cases = {
       local s = up.cast("struct shapes *", e.arg0)
       texts[up.str(s.text, 7)]:inc()
       if s.text[2] == 116 and up.str(s.unknown) == nil and up.str(s.nothing) == nil then n:inc() end
-    end)]], "texts['a text…'], n:get()", "23 23" },
+    end)]], "texts['a text…'], n:get()", "23 23", { "23 × a key of 'texts' was cut" } },
   { "strings on pages that nobody has touched", [[local names = up.count()
     up.uprobe(MEMORY .. "untouched", function(e) names[up.cast("struct item *", e.arg0).name]:inc() end)]],
     "names.untouched", "1" },

@@ -15,7 +15,7 @@ KEPT(int, negative, -n)
 KEPT(unsigned char, small, (unsigned char)(n * 256 + 7))
 KEPT(bool, odd, n & 1)
 KEPT(char *, nothing, (char *)(n ? 0L : 1L))
-KEPT(char *, address, (char *)0x17171717)
+KEPT(void *, address, (void *)0x17171717)
 KEPT(double, real, n / 2.0)
 KEPT(unsigned long, large, -(unsigned long)n)
 KEPT(long, far, -(long)n)
@@ -40,7 +40,8 @@ local function run(program, arguments)
 end
 
 local WANT = { "negative(n=2) = -2", "small(n=2) = 7", "odd(n=2) = false", "nothing(n=2) = NULL",
-               "address(n=2) = 0x17171717", "real(n=2) = ?", "large(n=2) = 18446744073709551614", "far(n=2) = -2",
+               "address(n=2) = 0x17171717", "real(n=2) = (double)", "large(n=2) = 18446744073709551614",
+               "far(n=2) = -2",
                  "none(n=2)" }
 local out = run(path, "trace.lua -r @negative @small @odd @nothing @address @real @large @far @none")
 local by_pattern = run(path, "trace.lua -r '@[nsoarlf]*[a-z]' -w 'e.arg0 == 2'")
@@ -57,6 +58,13 @@ like(run(path, "argdist.lua -r @negative -v e.ret"), "  count 23, avg %-12, min 
 like(run(path, "argdist.lua -r @small -k e.ret"), "\n7 +23\n$", "a byte")
 like(run(path, "argdist.lua -r @odd -k e.ret"), "\n1 +12\n0 +11\n$", "a boolean is 0 or 1")
 like(run(path, "argdist.lua -r @far -v e.ret"), " min %-23, max %-1\n$", "a long")
+for _, kind in ipairs { "uretprobe", "retprobe" } do
+  local refused = target.uplua(([[-e '%s("%s:real", { typed = true }, function(e) printf("%%d\n", e.ret) end)' -- %s]])
+    :format(kind, path, path))
+  like(refused.err, "e%.ret: real returns double, which is in no register that handlers see\n$",
+    kind .. ": what is in another register is refused")
+  is(refused.status, 1, "… by its exit status")
+end
 like(run(path, "top.lua -r -i 60 -k e.func -s e.ret @negative"), "\nnegative +23 +[%d,]+ +%-276\n$", "top.lua sums")
 local code = target.shell(([[./uplua -e 'local n = count() uretprobe("%s:negative", function(e) n[e.ret]:inc() end)
   uretprobe("%s:negative", { typed = true }, function(e) n[e.ret]:inc() end)

@@ -129,6 +129,15 @@ is(run.out, "guarded 101\nhits\t101\t1\nhits\t101\t1\n", "two handlers at one pr
 run = attached(4, GUARDED)
 is(run.out, "hits\t404\t4\n", "guarded by a semaphore: hits")
 like(run.target, "\nguarded 404\n$", "the program has seen its semaphore each time")
+if tap.has("readelf", "binutils") then
+  run = target.shell(([[
+    address=$(readelf -n %s | grep -A1 "Name: guarded" | sed -n "s/.*Location: \(0x[0-9a-f]*\),.*/\1/p")
+    ./uplua -e "usdt('%s:app:guarded', function(e) end) uprobe('%s:$address', function(e) end)" -- %s 2>"$D/err"
+  ]]):format(PROGRAM, PROGRAM, PROGRAM, PROGRAM))
+  like(run.err, "^uplua: uprobe cannot attach to guard in %S+: the kernel refuses a probe at file offset 0x%x+; " ..
+    "beside a USDT probe that raises a semaphore, or another tracer's probe with such a counter, it takes none without",
+    "beside it the kernel takes no uprobe, which is said")
+end
 write(GUARDED)
 run = target.shell(([[
   mkfifo "$D/a" "$D/b"

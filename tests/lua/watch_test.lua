@@ -97,7 +97,48 @@ refused('n = count() watch("./build/targets/watched:count", "x", function(e) n[e
 refused('n = count() watch("./build/targets/watched:counter", "w", function(e) n[e.period]:inc() end)',
   "the event of a watch has no field 'period'; it has .*addr, value", "e.period")
 like(target.uplua([[-e 'watch("./build/targets/watched:counter", "w", function() end)']]).err,
-  "%-e:1: watch: this needs a process or a command: %-p PID, or %-%- COMMAND", "no target")
+  "%-e:1: watch: a variable is somewhere else in each process: name one, %-p PID, or %-%- COMMAND", "no target")
+
+-- Without a target an address is watched in all processes: this program and its child write there once each. The kernel
+-- may write there, too, when it starts programs.
+run = target.shell [[
+  set -m
+  ./uplua -e 'n = count()
+    watch(0x230000001000, { "w", size = 1 }, function(e)
+      if i64(e.ip) > 0 then n[{ e.comm:starts "everywhere", e.pid }]:inc() end
+    end)
+    after(0, function() io.stderr:write "tracing\n" end)
+    at_exit(function()
+      local processes, hits = 0, 0
+      for k, m in n:pairs() do if k[1] then processes, hits = processes + 1, hits + m end end
+      print("seen", processes, hits)
+    end)' >"$D/out" 2>"$D/err" </dev/null & uplua=$!
+  until_traces
+  build/targets/probe_kinds everywhere >"$D/target"
+  kill -INT $uplua
+  wait $uplua]]
+is(run.err, "tracing\n", "an address in all processes: nothing is lost")
+is(run.out:match "seen\t(.-)\n", "2\t2", "… each write by each process")
+
+-- The kernel's variables, where it lists them: /proc/kallsyms of some kernels has functions only.
+local listed = os.execute "grep -q ' [bBdD] jiffies$' /proc/kallsyms" == 0
+local JIFFIES = [[-e 'n, values, last = count(), count(), var(0)
+  watch("kernel:jiffies", { "w", size = 8 }, function(e)
+    n:inc()
+    values[{ e.value > last:get(), e.addr > 0x8000000000000000ULL, i64(e.ip) < 0, e.probe }]:inc()
+    last:set(e.value)
+  end)
+  at_exit(function() print("seen", n:get() > 0, values:get { true, true, true, "kernel:jiffies" } == n:get()) end)']]
+run = target.uplua("--duration 1 " .. JIFFIES)
+if listed then
+  is(run.err, "", "a variable of the kernel: nothing is lost")
+  is(run.out:match "seen\t(.-)\n", "true\ttrue", "… each tick, with a value above the last one's")
+else
+  like(run.err, "^uplua: %-e:2: watch kernel:jiffies: the kernel has no such symbol, or does not list its variables",
+    "a variable of the kernel that is not listed")
+end
+like(target.uplua([[-e 'watch("kernel:no_such", { "w", size = 8 }, function() end)']]).err,
+  "watch kernel:no_such: the kernel has no such symbol", "a variable that there is not")
 
 -- What only the process tells: the command is found not to have run.
 run = refused('n = count() watch(4096, { "w", size = 8 }, function(e) n:inc() end)',

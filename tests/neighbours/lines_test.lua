@@ -1,4 +1,4 @@
--- Line by line beside strace: systrace.lua, opensnoop.lua and execsnoop.lua.
+-- Line by line beside strace: opensnoop.lua and execsnoop.lua; systrace_test.lua has systrace.lua.
 package.path = "tests/lua/?.lua;tests/neighbours/?.lua;" .. package.path
 local tap       = require "tap"
 local neighbour = require "neighbour"
@@ -14,18 +14,6 @@ local PROGRAMS = {
   { "a build",      'make -C "$D/tree"', neighbour.tree },
   { "find",         "find /usr/include/linux -name '*.h' -newer /etc/hostname" },
 }
-local BYTES = 64 -- of a string, both
-
--- The bytes of a string as `strace -xx` and systrace.lua print it, up to the first NUL: uplua reads texts; and whether
--- it is cut there.
-local function bytes_of(text)
-  local inner, cut = text:match '^"(.*)"%.*$'
-  if not inner then return nil end
-  inner, cut = inner:gsub("…$", "")
-  return (inner:gsub('\\"', '"'):gsub("\\x(%x%x)", function(hex)
-    return string.char(tonumber(hex, 16))
-  end):match "^%Z*"), cut > 0
-end
 
 -- TEXT's parts between the commas that are in no string and no bracket.
 local function parts_of(text)
@@ -49,28 +37,6 @@ local function parts_of(text)
   return parts
 end
 
--- A number as both print it, in the 64 bits of a register; nil for anything else.
-local function number_of(text)
-  if text == "NULL" then return 0ULL end
-  local sign, digits = text:match "^(%-?)(%d%w*)$"
-  if not digits then return nil end
-  if digits:find "^0[0-7]+$" then return tonumber(digits, 8) + 0ULL end
-  local value = loadstring("return " .. digits .. "ULL")
-  value = value and value()
-  return value and (sign == "-" and -value or value)
-end
-
--- True if the arguments OURS and THEIRS of a call are the same as far as both show them: texts, and numbers of 32 or 64
--- bits. nil if they cannot be compared: strace shows what a structure holds.
-local function same_argument(ours, theirs)
-  local ours_text, cut = bytes_of(ours)
-  local theirs_text = bytes_of(theirs)
-  if ours_text and theirs_text then return ours_text == (cut and theirs_text:sub(1, #ours_text) or theirs_text) end
-  local x, y = number_of(ours), number_of(theirs)
-  if x == nil or y == nil then return nil end
-  return x == y or bit.band(x, 0xffffffffULL) == bit.band(y, 0xffffffffULL) and (x < 2 ^ 32 or y < 2 ^ 32)
-end
-
 -- strace's lines by thread: { { name, { argument, … }, result }, … }, in the order in which the calls return. Those
 -- after the program's first exec only: strace hides what is before.
 local function calls_of_strace(text)
@@ -87,70 +53,6 @@ local function calls_of_strace(text)
     end
   end
   return threads
-end
-
--- The same of systrace.lua, without what the tool does, the process TOOL, and its children before they are the program.
-local function calls_of_systrace(text, tool)
-  local threads = {}
-  for _, found in ipairs(neighbour.lines(text, "^%S+  (%S+) +(%d+)  ([%w_]+)%((.*)%) = ([^<]-) ?<?[%d.]* ?%l*>?$")) do
-    local comm, tid, name, arguments, result = unpack(found)
-    if tid ~= tool and comm ~= "strace" then
-      local values = {}
-      for i, part in ipairs(parts_of(arguments)) do values[i] = part:match "^[%w_]+=(.*)$" or part end
-      threads[tid] = threads[tid] or {}
-      table.insert(threads[tid], { name, values, result })
-    end
-  end
-  return threads
-end
-
-local function printed(call) return call and ("%s(%s) = %s"):format(call[1], table.concat(call[2], ", "), call[3])
-  or "nothing" end
-
-local function same_result(ours, theirs)
-  if ours == theirs then return true end
-  local x, y = number_of(ours:match "^%S+"), number_of(theirs:match "^%S+")
-  return x ~= nil and x == y and ours:match "E%u+" == theirs:match "E%u+"
-end
-
--- Where strace leaves out arguments that the operation does not use, those before are compared.
-local LEFT_OUT = { futex = 4 }
-
--- Compares the calls of all threads; what differs, and how many calls and arguments were the same.
-local function compare(ours, theirs)
-  local wrong, calls, arguments, shown = {}, 0, 0, 0
-  local function tell(tid, x, y)
-    wrong[#wrong + 1] = ("%s: uplua %s\n     strace %s"):format(tid, printed(x), printed(y))
-  end
-  for tid in pairs(ours) do theirs[tid] = theirs[tid] or {} end
-  for tid, list in pairs(theirs) do
-    local own = ours[tid] or {}
-    for i = 1, math.max(#list, #own) do
-      local x, y = own[i], list[i]
-      if not x or not y or x[1] ~= y[1] then
-        tell(tid, x, y)
-        break
-      end
-      calls = calls + 1
-      if not same_result(x[3], y[3]) then tell(tid, x, y) end
-      for n = 1, math.min(#x[2], #y[2], LEFT_OUT[x[1]] or 6) do
-        local same = same_argument(x[2][n], y[2][n])
-        if same == false then tell(tid, x, y) end
-        arguments, shown = arguments + 1, shown + (same and 1 or 0)
-      end
-    end
-  end
-  return table.concat(wrong, "\n"), calls, shown, arguments
-end
-
-for _, program in ipairs(PROGRAMS) do
-  local name, command, before = program[1], program[2], program[3]
-  local out, tool = neighbour.run("systrace.lua -s " .. BYTES,
-    ('strace -f -qq -X raw -xx -s %d -o "$D/strace" %s'):format(BYTES, command), before)
-  local wrong, calls, shown, arguments = compare(calls_of_systrace(out, tool), calls_of_strace(neighbour.read "strace"))
-  tap.is(wrong, "", ("%s: systrace.lua's lines are strace's: %d calls, %d of %d arguments can be compared"):format(name,
-    calls, shown, arguments))
-  tap.ok(calls > 79 and shown > arguments / 2, name .. ": most of them")
 end
 
 -- The lines of each process, as text: LISTS has them by PID.

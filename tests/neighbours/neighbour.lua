@@ -12,18 +12,21 @@ neighbour.quote = target.quote
 
 -- Runs `./uplua --follow SCRIPT -- TOOL` after the shell command BEFORE; all are shell words, in which $D is a folder
 -- for files. Returns what uplua printed, and the PID of the tool, which a shell was before. With STACKS some may be
--- incomplete, and are counted: those of a process's first moments (doc/api.md).
-function neighbour.run(script, tool, before, stacks)
+-- incomplete, and are counted: those of a process's first moments (doc/api.md). OPTIONS of uplua's stand before the
+-- script.
+function neighbour.run(script, tool, before, stacks, options)
   local run = target.shell(([[
     export D
     %s
-    ./uplua --follow scripts/%s -- sh -c %s >"$D/out" 2>"$D/err" </dev/null
-  ]]):format(before or "", script, target.quote('echo $$ >"$D/pid"; exec ' .. tool .. ' >"$D/said" 2>"$D/complained"')))
+    ./uplua --follow %s scripts/%s -- sh -c %s >"$D/out" 2>"$D/err" </dev/null
+  ]]):format(before or "", options or "", script,
+    target.quote('echo $$ >"$D/pid"; exec ' .. tool .. ' >"$D/said" 2>"$D/complained"')))
   os.execute("rm -rf " .. target.folder() .. "/*/")
   local name = script:match "^%S+"
+  local err = run.err:gsub("uplua: the [%a ]+ [ia][sr]e? in [^\n]*\n", "") -- what -o says
   local lost = stacks
-    and run.err:gsub("  %d+ × stack incomplete: [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "")
-    or run.err
+    and err:gsub("  %d+ × stack incomplete: [^\n]*\n", ""):gsub("^uplua: not everything was seen:\n$", "")
+    or err
   tap.is(lost, "", name .. ": uplua has lost nothing")
   tap.is(run.status, 0, name .. " beside " .. tool:match "^%S+" .. " ends well")
   return run.out, neighbour.read "pid":match "%d+"

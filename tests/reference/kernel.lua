@@ -27,7 +27,8 @@ local CAUSES = {
   { "handler ended by an error: [^,]*", "error" }, { "handler ended: its loops ran [%d,]+ rounds", "rounds" },
   { "division by zero gave 0", "zero" }, { "remainder by zero gave 0", "zero" },
   { "unreadable memory read as nil", "unreadable" }, { "a negative size read as nil", "negative" },
-  { "'[^']*' is full %([^)]*%): not inserted", "full" },
+  { "'[^']*' is full %([^)]*%): not inserted; give it a larger max", "full" },
+  { "a key of '[^']*' was cut: keys that begin with the same text are one", "cut" },
 }
 
 -- The losses so far: name of the chunk → "cause place" → count. What names no place is any chunk's.

@@ -55,6 +55,15 @@ local function entry_of(w, map, key)
   return map.entries[show(key)]
 end
 
+-- Whether KEY has a buffer of which a part only was kept.
+local function is_cut(key)
+  if buffer.is(key) then return key.size > #key:bytes() end
+  for _, field in pairs(type(key) == "table" and key or {}) do
+    if is_cut(field) then return true end
+  end
+  return false
+end
+
 -- What is read of a record is a reference: writing to its fields writes into the map.
 function world:get(map, key)
   local entry = entry_of(self, map, key)
@@ -63,6 +72,7 @@ end
 
 function world:set(map, key, value)
   local entry = entry_of(self, map, key)
+  if value ~= nil and is_cut(key) then self:count "cut" end
   if value == nil then
     if entry then map.entries[show(key)], map.size = nil, map.size - 1 end
   elseif entry then
@@ -161,6 +171,7 @@ function world:add(object, v, keyed, key)
   local total = object.total
   if keyed then
     local entry = entry_of(self, object, key)
+    if is_cut(key) then self:count "cut" end
     if not entry then
       if object.size >= object.max then return self:count "full" end
       entry = { key = stored(key), value = new_total() }

@@ -1,7 +1,7 @@
 # Programs to trace that are made in another way than tests/targets/NAME.c → build/targets/NAME.
 
 # Allocators that are installed: their files, and their names.
-allocator_file = $(wildcard $(shell $(CC) -print-file-name=lib$(1)))
+allocator_file = $(wildcard $(shell $(CC) -print-file-name=lib$(1) 2>/dev/null))
 JEMALLOC   := $(call allocator_file,jemalloc.so.2)
 TCMALLOC   := $(call allocator_file,tcmalloc_minimal.so.4)
 MIMALLOC   := $(call allocator_file,mimalloc.so.2)
@@ -10,24 +10,29 @@ ALLOCATORS := $(if $(JEMALLOC),jemalloc) $(if $(TCMALLOC),tcmalloc) $(if $(MIMAL
 # variables.c by both compilers, and at fixed addresses for gdb.
 VARIABLES := $(foreach compiler,gcc clang,$(foreach level,0 1 2 3,$(OUT)/targets/variables-$(compiler)-O$(level))) $(addprefix $(OUT)/targets/variables-fixed-,O0 O2)
 
-TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables,$(TARGETS)) $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
-           $(OUT)/targets/allocator-glibc $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
+TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables,$(TARGETS)) $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+           $(OUT)/targets/allocator-glibc $(OUT)/targets/leak-static $(OUT)/targets/usdt-static $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
            $(addprefix $(OUT)/targets/,cxx_exceptions-static cxx_exceptions-static-stripped cxx_exceptions-static-pie-stripped sites-static-stripped) $(OUT)/targets/pads $(OUT)/targets/pads-clang \
            $(addprefix $(OUT)/targets/,cxx_parameters-gcc-O0 cxx_parameters-gcc-O2 cxx_parameters-clang-O0 cxx_parameters-clang-O2 optimised_parameters-gcc optimised_parameters-gcc-4 optimised_parameters-clang optimised_parameters-clang-4) \
-           $(VARIABLES) \
+           $(VARIABLES) $(addprefix $(OUT)/targets/containers-,gcc gcc-4 clang) \
            $(OUT)/targets/typed-clang $(OUT)/targets/typed-split $(OUT)/targets/typed-plain \
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
-           $(OUT)/targets/allocators $(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
+           $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	    -fno-builtin -fPIC -shared -o $@ $< -ldl
+
+$(OUT)/targets/libinject.so: tests/targets/libinject.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
+	    -pthread -fPIC -shared -o $@ $<
 
 $(OUT)/targets/libplugin.so: tests/targets/libplugin.c tests/targets/noinline.h examples/usdt.h | $(CHECKED)
 	@mkdir -p $(@D)
@@ -54,6 +59,10 @@ $(OUT)/targets/allocator: tests/targets/allocator.c | $(CHECKED)
 $(OUT)/targets/allocator-glibc: tests/targets/allocator.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -O1 -g -Wall -Wextra -fno-builtin -nostdlib -static -DGLIBC -o $@ $<
+
+$(OUT)/targets/leak-static $(OUT)/targets/usdt-static: $(OUT)/targets/%-static: tests/targets/%.c tests/targets/noinline.h examples/usdt.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls -pthread -static -o $@ $<
 
 $(OUT)/targets/sites-static: tests/targets/sites.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
@@ -122,6 +131,12 @@ $(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%): te
 	@mkdir -p $(@D)
 	$(call say,CXX,$@) $(CXX) $(ALLOCATORS_FLAGS) -o $@ $< -Wl,--no-as-needed $(LINKED)
 
+$(OUT)/targets/reach_cxx: tests/targets/reach_cxx.cc | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
+
+$(OUT)/targets/reach: tests/targets/reach_more.h
+
 $(OUT)/targets/throws: tests/targets/throws.cc | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) -O1 -g -Wall -Wextra -o $@ $<
@@ -169,6 +184,15 @@ $(addprefix $(OUT)/targets/cxx_parameters-gcc-,O0 O2): $(OUT)/targets/cxx_parame
 $(addprefix $(OUT)/targets/cxx_parameters-clang-,O0 O2): $(OUT)/targets/cxx_parameters-clang-%: $(PASSED_FILES) tests/targets/cxx_parameters_nowhere.cc tests/targets/cxx_parameters.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$@) $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -c -o $@.o tests/targets/cxx_parameters_nowhere.cc && $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -$* -g -o $@ $(PASSED_FILES) $@.o
+
+# clang leaves out the classes of libraries, unless it is asked for them.
+$(OUT)/targets/containers-gcc $(OUT)/targets/containers-gcc-4: tests/targets/containers.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) $(PASSED_FLAGS) -O1 -g $(if $(filter %-4,$@),-gdwarf-4) -o $@ $<
+
+$(OUT)/targets/containers-clang: tests/targets/containers.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CLANG) --driver-mode=g++ $(PASSED_FLAGS) -g -fstandalone-debug -o $@ $<
 
 $(OUT)/targets/optimised_parameters-gcc $(OUT)/targets/optimised_parameters-gcc-4: tests/targets/optimised_parameters.c | $(CHECKED)
 	@mkdir -p $(@D)

@@ -73,7 +73,10 @@ local function methods_of(object)
 end
 
 local function check_classes(owners)
-  local _, types = entries.types()
+  local list, types = entries.types()
+  for _, one in ipairs(list) do
+    if types[one[1]] ~= one then complain("lua/uplua/api: the type %s is declared twice", one[1]) end
+  end
   for class, how in pairs(CLASSES) do
     local there, internal = {}, set_of(how[2])
     local made, object = pcall(how[1]) -- a counter needs rights

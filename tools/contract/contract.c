@@ -3,6 +3,7 @@
  * the CPU that is built for; generate.lua reads the texts that begin with -> in that, and the declarations from the
  * preprocessed text. So a number, a name or a layout that is not there ends the build.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -11,15 +12,22 @@
 #include <linux/mman.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../bpf/aggregate.h"
 #include "../bpf/call_pairs.h"
+#include "../bpf/recorder.h"
 #include "../bpf/stack.h"
+#include "../bpf/timed.h"
 #include "../bpf/tracer_frames.h"
 #include "../bpf/unwind.h"
 #include "compile/compile.h"
@@ -29,10 +37,15 @@
 #include "compile/context/type.h"
 #include "compile/object/object.h"
 #include "map/map.h"
+#include "map/merge.h"
+#include "map/recorder.h"
 #include "map/ring.h"
 #include "map/var.h"
+#include "scan/scan.h"
 #include "sym/fold.h"
+#include "sys/exit_hold.h"
 #include "sys/procstat.h"
+#include "sys/timeline.h"
 
 #define LINE(text, value) __asm__ volatile("\n.ascii \"-> " text " %0\"" : : "i"((long long)(value)));
 #define NUMBER(name) LINE("number " #name, name)
@@ -54,6 +67,7 @@ static void library(void)
     NUMBER(STACK_FRAMES)
     NUMBER(STACK_INTERRUPTED)
     NUMBER(STACK_IN_FILE)
+    NUMBER(STACK_WHOLE)
     NUMBER(STACK_NO_TABLE)
     NUMBER(STACK_UNMAPPED)
     NUMBER(STACK_UNREADABLE)
@@ -72,6 +86,11 @@ static void library(void)
     NUMBER(AGGREGATE_LOST_COUNT)
     NUMBER(LOG2_BUCKETS)
     NUMBER(STRETCH)
+    NUMBER(RECORDER_HEAD)
+    NUMBER(RING_TAG_BITS)
+    NUMBER(RECORDER_SLOT_HEAD)
+    NUMBER(RECORDER_TIME)
+    NUMBER(RECORDER_TAG_BITS)
     STACK_NAMES(NAME)
     UNWIND_NAMES(NAME)
     TRACER_FRAMES_NAMES(NAME)
@@ -89,6 +108,17 @@ static void compiler(void)
     NUMBER(PROCSTAT_BIRTH_WITHIN)
     NUMBER(RING_PARTS)
     NUMBER(TEST_WORDS)
+    NUMBER(TIMELINE_TOO_LONG)
+    NUMBER(ROOT_ADDRESS)
+    NUMBER(ROOT_REGISTER)
+    NUMBER(ROOT_EPOLL)
+    NUMBER(ROOT_TIMER)
+    NUMBER(CHUNK_USED)
+    NUMBER(CHUNK_FREE)
+    NUMBER(CHUNK_FAST)
+    NUMBER(CHUNK_CACHED)
+    NUMBER(EXIT_HELD)
+    NUMBER(EXIT_MISSED)
     TEXT(LEDGER_COUNTERS)
     TEXT(EXITED_COUNTERS)
     TEXT(TURN_COUNTERS)
@@ -152,6 +182,8 @@ static void system_headers(void)
     NUMBER(AF_INET6)
     NUMBER(ENOENT)
     NUMBER(E2BIG)
+    NUMBER(ESRCH)
+    NUMBER(ETIMEDOUT)
     NUMBER(CLOCK_MONOTONIC)
     NUMBER(CLOCK_REALTIME)
     NUMBER(TIOCGWINSZ)

@@ -1,18 +1,32 @@
--- generate.lua ASSEMBLY DECLARATIONS: the module uplua.contract, from what the compiler makes of contract.c. What
--- is wanted and not there is an error.
+-- generate.lua ASSEMBLY DECLARATIONS: the module uplua.contract, from what the compiler makes of contract.c
+-- generate.lua DECLARATIONS: the C of the table by which Lua finds functions of C, for src/lua/natives.c
+-- What is wanted and not there is an error.
 
--- Structures and functions of our headers that Lua has by FFI. A struct NAME is called struct uplua_NAME there: what a
--- script declares may be called as it likes.
-local STRUCTS = { "stack", "sum", "distribution", "map", "map_entries", "probe_state", "probe_counts" }
+-- Structures that Lua has by FFI, and functions, ours and the C library's. A struct NAME is called struct uplua_NAME
+-- there: what a script declares may be called as it likes. The functions are members of one structure, in C and in Lua:
+-- a table of pointers, in which Lua finds them whether or not there is a dynamic linker.
+local STRUCTS = {
+  "stack", "sum", "distribution", "map", "map_entries", "merged", "recorder_read", "probe_state", "probe_counts",
+  "scan_block", "scan_layout", "scan_sum", "scan_group", "scan_holder", "scan_totals", "glibc_heap",
+}
 local FUNCTIONS = {
   "map_open", "map_lookup", "map_update", "map_delete", "map_take", "map_read_all", "map_entries_free",
   "map_var_open", "map_var_get", "map_var_set", "map_var_add",
   "ring_open", "ring_batch", "ring_data", "ring_filled", "ring_release",
+  "timeline_open", "timeline_event", "timeline_flush", "timeline_close",
+  "recorder_open", "recorder_slots", "recorder_read",
+  "merge_new", "merge_add", "merge_find", "merge_release", "merge_stop", "merge_resume", "merge_is_full", "merge_disorder",
   "symbols_update", "symbols_renamings", "symbols_fold", "symbols_address",
+  "scan_new", "scan_free", "scan_error", "scan_stop", "scan_at_end", "scan_go_on", "scan_begin", "scan_step", "scan_finish",
+  "scan_begin_chunks", "scan_chunks", "scan_confirm", "scan_totals", "scan_groups", "scan_holders", "scan_block_at", "scan_from", "scan_link",
+  "scan_thread_at", "scan_suspects", "exit_hold_new", "exit_hold_free", "exit_hold_error", "exit_hold_state",
+  "__libc_current_sigrtmax", "__libc_current_sigrtmin", "clock_gettime", "glob", "globfree", "inet_ntop", "ioctl",
+  "realpath",
+  "sigabbrev_np", "snprintf", "strerror", "strerrorname_np", "strnlen", "strspn", "strtoull", "syscall",
 }
 local TYPES = {
   __u64 = "uint64_t", __s64 = "int64_t", __u32 = "uint32_t", __u16 = "uint16_t", __u8 = "uint8_t", pid_t = "int",
-  _Bool = "bool",
+  _Bool = "bool", clockid_t = "int", socklen_t = "uint32_t", glob_t = "struct uplua_glob",
 }
 
 local function content(path)
@@ -51,19 +65,44 @@ local function as_ffi(declaration)
   return (declaration:gsub("struct ([%w_]+)", "struct uplua_%1"):gsub("[%w_]+", TYPES))
 end
 
-local function cdef(text)
-  local found, lines = {}, { "struct uplua_ring;", "struct uplua_symbols;" }
+-- name → declaration, of all in C's TEXT
+local function by_name(text)
+  local found = {}
   for _, declaration in ipairs(declarations(text)) do
     local name = name_of(declaration)
     if name then found[name] = declaration end
   end
+  return found
+end
+
+-- A pointer to the function that DECLARATION is of, as a structure's member of its name: without what only says how it
+-- may be called.
+local function pointer(declaration)
+  local plain = declaration:gsub("__attribute__ ?%b()", ""):gsub("__asm__ ?%b()", "")
+  for _, word in ipairs { "extern", "__extension__", "__restrict" } do
+    plain = plain:gsub("%f[%w_]" .. word .. "%f[^%w_]", "")
+  end
+  return (plain:gsub("([%w_]+) ?%(", "(*%1)(", 1):gsub("%s+", " "):gsub("^ ", ""):gsub(" ;", ";"))
+end
+
+-- The members of the table, in the order of FUNCTIONS, as C has them in the declarations FOUND.
+local function pointers(found)
+  local list = {}
+  for i, name in ipairs(FUNCTIONS) do
+    list[i] = pointer(assert(found[name], "contract: there is no function " .. name))
+  end
+  return list
+end
+
+-- The structures of ours, and what comes behind all others: the table.
+local function cdef(text)
+  local found, members = by_name(text), {}
+  local lines = { "struct uplua_ring;", "struct uplua_symbols;", "struct uplua_scan;", "struct uplua_exit_hold;" }
   for _, struct in ipairs(STRUCTS) do
     lines[#lines + 1] = as_ffi(assert(found["struct " .. struct], "contract: there is no struct " .. struct))
   end
-  for _, name in ipairs(FUNCTIONS) do
-    lines[#lines + 1] = as_ffi(assert(found[name], "contract: there is no function " .. name))
-  end
-  return lines
+  for i, member in ipairs(pointers(found)) do members[i] = as_ffi(member) end
+  return lines, ("struct uplua_natives {\n%s\n};"):format(table.concat(members, "\n"))
 end
 
 -- --- what is measured ---
@@ -114,12 +153,29 @@ local function measured(assembly, lines)
   return values
 end
 
-local lines = cdef(content(arg[2]))
+if #arg == 1 then
+  print "/* Made by tools/contract/generate.lua from the headers that tools/contract/contract.c names. */"
+  print(("struct natives {\n%s\n};"):format(table.concat(pointers(by_name(content(arg[1]))), "\n")))
+  print(("#define NATIVES(function) function(%s)"):format(table.concat(FUNCTIONS, ") function(")))
+  return
+end
+
+local lines, natives = cdef(content(arg[2]))
 local values = measured(content(arg[1]), lines)
+lines[#lines + 1] = natives
 local text = table.concat(lines, "\n")
 require("ffi").cdef(text)
 print "-- Made by tools/contract/generate.lua from the headers that tools/contract/contract.c names."
 print(("require(\"ffi\").cdef [[\n%s\n]]\n"):format(text))
-print "return setmetatable({"
+print [[
+-- The functions of C: C.map_open. Each is looked up when it is first wanted.
+local natives
+local C = setmetatable({}, { __index = function(C, name)
+  natives = natives or require("ffi").cast("const struct uplua_natives *", require "uplua.core".natives)
+  C[name] = natives[name]
+  return C[name]
+end })
+]]
+print "return setmetatable({\n  C = C,"
 for _, value in ipairs(values) do print(("  %s = %s,"):format(value[1], value[2])) end
 print '}, { __index = function(_, name) error("no contract has " .. name, 2) end })'

@@ -2,7 +2,9 @@
 -- them by uplua.allocators.report.
 local aggregate = require "uplua.objects.aggregate"
 local capture   = require "uplua.compile.capture"
+local object    = require "uplua.objects.object"
 local space     = require "uplua.allocators.space"
+local sums      = require "uplua.allocators.sums"
 local up        = require "uplua"
 
 local blocks = {}
@@ -23,11 +25,12 @@ local function record_of(with_stack)
   return capture.inlined(function(e, bytes) return { bytes = bytes, stack = e:ustack(), at = e.time } end)
 end
 
--- track(options) → { live, moving (maps), unknown, copied (counts) } and functions for handlers. OPTIONS: blocks, stack
--- and follow of allocators.trace.
+-- track(options) → { live, moving (maps), unknown, copied (counts), sums (uplua.allocators.sums, or nil) } and
+-- functions for handlers. OPTIONS: blocks, stack, follow, option, peak and totals of allocators.trace.
 function blocks.track(options)
-  local live    = up.hash { max = options.blocks } -- key of an address → block
-  local moving  = up.hash { max = MOST_MOVING }    -- key of a thread → block that a realloc under way may free
+  -- Blocks by their addresses' keys, and those that a realloc under way may free, by their threads' keys.
+  local live    = up.hash { max = options.blocks, option = options.option or "blocks" }
+  local moving  = object.advise(up.hash { max = MOST_MOVING }, "trace fewer threads")
   local unknown = aggregate.keep_quiet(up.count()) -- frees of blocks that are not in live
   local copied  = aggregate.keep_quiet(up.count()) -- … that a process has from the one that it forked away from
   local key, new, follows = key_of(), record_of(options.stack), options.follow or always
@@ -36,6 +39,22 @@ function blocks.track(options)
   kept.add = capture.inlined(function(e, address, bytes)
     if follows(e, address, bytes) then live[key(e, address)] = new(e, bytes) end
   end)
+  kept.forget = capture.inlined(function() end) -- a block that a realloc has freed
+
+  if options.peak or options.totals then
+    kept.sums = sums.track(options)
+    local add_sum, drop_sum = kept.sums.add, kept.sums.drop
+    kept.add = capture.inlined(function(e, address, bytes)
+      if follows(e, address, bytes) then
+        live[key(e, address)] = new(e, bytes)
+        local block = live[key(e, address)]
+        if block then add_sum(e, block.stack, bytes) end
+      end
+    end)
+    kept.forget = capture.inlined(function(block)
+      if block then drop_sum(block.stack, block.bytes) end
+    end)
+  end
 
   -- A block of which nobody knows where it comes from is free.
   kept.note_unknown = capture.inlined(function() unknown:inc() end)
@@ -49,11 +68,13 @@ function blocks.track(options)
   -- A function that takes the block at an address from those that are held, and calls freed(e, address, block). OWN
   -- tells whether the allocator itself frees a block: of those that are held only.
   function kept.releases(freed, own)
+    local forget = kept.forget
     return capture.inlined(function(e, address)
       local block = live[key(e, address)]
       if block then
         local last = up.copy(block)
         live[key(e, address)] = nil
+        forget(last)
         freed(e, address, last)
       elseif not own(e) then
         note_unknown(e)
@@ -81,6 +102,27 @@ function blocks.track(options)
   end)
 
   return kept
+end
+
+-- The offset of the field NAME in LAYOUT, -1 where it has none.
+local function offset_of(layout, name)
+  for _, field in ipairs(layout.fields or {}) do
+    if field.name == name then return field.offset end
+  end
+  return -1
+end
+
+-- The kernel's map of KEPT, which blocks.track has made, and where its keys and values have what (struct scan_layout of
+-- src/scan/blocks.h); nil where no handler has made it yet.
+function blocks.map_of(kept)
+  local state = object.state(kept.live)
+  if not state.map then return nil end
+  local key, value = state.description.key, state.description.value
+  local several = space.several()
+  return state.map, {
+    address = several and offset_of(key, 2) or 0, space = several and offset_of(key, 1) or -1,
+    bytes = offset_of(value, "bytes"), at = offset_of(value, "at"), stack = offset_of(value, "stack"),
+  }
 end
 
 return blocks

@@ -1,6 +1,7 @@
 -- Calls of allocator functions that call each other: which of a thread's calls is the outermost one. For handlers.
 local aggregate = require "uplua.objects.aggregate"
 local capture   = require "uplua.compile.capture"
+local object    = require "uplua.objects.object"
 local run       = require "uplua.base.run"
 local up        = require "uplua"
 
@@ -10,8 +11,9 @@ local own = run.part(function() return {} end) -- far: counts calls that have no
 
 -- track() → { enter, leave, alone }, functions of the event. Declares what keeps count of the threads' calls.
 function nesting.track()
-  local inside    = up.hash { max = 16384 } -- thread → depth of allocator functions that call each other
-  local under_way = up.var(0)                -- sum of these depths: 0 saves the others a lookup
+  -- Thread → depth of allocator functions that call each other; and the sum: 0 saves the others a lookup.
+  local inside    = object.advise(up.hash { max = 16384 }, "trace fewer threads")
+  local under_way = up.var(0)
   local calls     = {}
 
   -- At entry: true for the outermost of the thread's functions.

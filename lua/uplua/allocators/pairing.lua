@@ -14,7 +14,7 @@ local returned = capture.inlined(function(e) return e.ret end)
 -- What stands for uplua.allocators.blocks where none is followed.
 local without_blocks = {
   add = nothing, note_unknown = nothing, put_aside = nothing, aside = no_block, put_back = nothing,
-  forget_aside = nothing,
+  forget_aside = nothing, forget = nothing,
   releases = function(freed, own)
     return capture.inlined(function(e, address)
       if not own(e) then freed(e, address, nil) end
@@ -44,7 +44,7 @@ end
 local function tellers(state, name)
   local handlers, blocks = state.handlers, state.blocks or without_blocks
   local allocated, freed = handlers.allocated or nothing, handlers.freed or nothing
-  local resized, add, note_unknown = handlers.resized, blocks.add, blocks.note_unknown
+  local resized, add, note_unknown, forget = handlers.resized, blocks.add, blocks.note_unknown, blocks.forget
   local function tell_allocated(e, address, bytes)
     add(e, address, bytes)
     allocated(e, address, bytes, name)
@@ -53,6 +53,7 @@ local function tellers(state, name)
   -- By a realloc, of the block that was put aside, if any.
   local function tell_replaced(e, old, block)
     if not block then note_unknown(e) end
+    forget(block)
     freed(e, old, block, name)
   end
   local function tell_moved(e, old, block, address, bytes)
@@ -63,6 +64,7 @@ local function tellers(state, name)
     function tell_moved(e, old, block, address, bytes)
       if old == 0 then return tell_allocated(e, address, bytes) end
       if not block then note_unknown(e) end
+      forget(block)
       add(e, address, bytes)
       resized(e, old, block, address, bytes, name)
     end

@@ -1,7 +1,9 @@
 -- A trace of allocators, as the script sees it: what is held, by stack and by process, and what its numbers lack.
 local core    = require "uplua.core"
 local options = require "uplua.options"
+local proc    = require "uplua.base.proc"
 local space   = require "uplua.allocators.space"
+local sums    = require "uplua.allocators.sums"
 local text    = require "uplua.base.text"
 local up      = require "uplua"
 
@@ -97,6 +99,40 @@ function Trace:held(now, older)
   return list_stacks(held, sum), sum
 end
 
+-- LIST, of { stack, bytes, blocks }, with stacks of equal names as one, the most bytes first, each with its name.
+local function by_name(list)
+  local known, merged = {}, {}
+  for _, h in ipairs(list) do
+    local name = h.stack:key()
+    local one = known[name]
+    if not one then
+      one = { stack = h.stack, name = name, bytes = 0, blocks = 0 }
+      known[name], merged[#merged + 1] = one, one
+    end
+    one.bytes, one.blocks = one.bytes + tonumber(h.bytes), one.blocks + tonumber(h.blocks)
+  end
+  table.sort(merged, by_size)
+  return merged
+end
+
+-- peak() → the blocks that were held when the most was: a list of { stack, name, bytes, blocks }, the most bytes first,
+-- and { bytes, at }, when that was, in ns.
+function Trace:peak()
+  if not (self.blocks and self.blocks.sums and self.blocks.sums.stacks) then
+    error("peak: it is not known without the option peak of allocators.trace", 2)
+  end
+  local list, sum = sums.peak(self.blocks.sums)
+  return by_name(list), { bytes = tonumber(sum.bytes), at = tonumber(sum.at) }
+end
+
+-- totals() → all that was allocated, as peak() has it.
+function Trace:totals()
+  if not (self.blocks and self.blocks.sums and self.blocks.sums.all_bytes) then
+    error("totals: they are not known without the option totals of allocators.trace", 2)
+  end
+  return by_name(sums.totals(self.blocks.sums))
+end
+
 -- When a command began, or the counting in a process that was there before, in ns.
 function Trace:began_at() return core.target.command() and space.began() or self.began end
 
@@ -104,10 +140,7 @@ function Trace:began_at() return core.target.command() and space.began() or self
 local function process_name(pid)
   local command = core.target.command()
   if command then return command:match "[^/]*$" end
-  local file = io.open(("/proc/%d/comm"):format(pid))
-  local name = file and file:read "*l"
-  if file then file:close() end
-  return name or "?"
+  return proc.comm(pid) or "?"
 end
 
 -- "redis-server (pid 4242)": the target, to be asked while there is one.

@@ -8,7 +8,9 @@ local contract   = require "uplua.contract"
 local core       = require "uplua.core"
 local count      = require "uplua.objects.count"
 local hash       = require "uplua.objects.hash"
+local object     = require "uplua.objects.object"
 local options    = require "uplua.options"
+local proc       = require "uplua.base.proc"
 local raw_tracepoint = require "uplua.probe.providers.raw_tracepoint"
 local syscall    = require "uplua.probe.providers.syscall"
 local run        = require "uplua.base.run"
@@ -54,6 +56,7 @@ space.of = capture.inlined(function(e) return entered[e.pid] or e.pid end)
 space.is_copy = capture.inlined(function(of) return bit.band(of, COPY) ~= 0 end)
 
 local function process_of(of) return tonumber(bit.band(of, PIDS - 1)) end
+space.process_of = process_of -- the process with which the address space OF began
 
 -- In handlers: a process leaves the address space OF. True if it was the last one.
 local leave = capture.inlined(function(of)
@@ -106,12 +109,11 @@ local function starts_untraced(e)
   sharing:inc()
 end
 
-ffi.cdef 'long uplua_syscall(long number, ...) __asm__("syscall");'
 local KCMP_VM = contract.KCMP_VM
 
 local function share(a, b)
   local number, word = syscall.syscall_number("kcmp"), ffi.typeof("long")
-  return ffi.C.uplua_syscall(number, word(a), word(b), word(KCMP_VM), word(0), word(0)) == 0
+  return contract.C.syscall(number, word(a), word(b), word(KCMP_VM), word(0), word(0)) == 0
 end
 
 -- Has the processes PIDS that share their memory be in one address space.
@@ -151,12 +153,18 @@ function space.settle()
   if not options.follow then own().shared_before = count_untraced(core.target.pids()) end
 end
 
+-- A map by process, or by its address space.
+local function new_map(types)
+  types = types or {}
+  return object.advise(hash.hash { max = MOST, key = types.key, value = types.value }, "trace fewer processes")
+end
+
 -- Declares what keeps track of the traced processes' address spaces. To be called before the handlers are declared that
 -- ask for them; once is enough.
 function space.track()
   local mine = own()
   if mine.began then return end
-  began, sharing, left = var.var(0), count.count(), hash.hash { max = MOST }
+  began, sharing, left = var.var(0), count.count(), new_map()
   mine.began, mine.sharing, mine.left = began, sharing, left
   if not space.several() then
     raw_tracepoint.raw_tracepoint("sched_process_exec", function(e)
@@ -166,9 +174,9 @@ function space.track()
     raw_tracepoint.raw_tracepoint("task_newtask", starts_untraced)
     return
   end
-  entered = hash.hash { max = MOST, key = "i64", value = "i64" }
-  sharers = hash.hash { max = MOST, key = "i64", value = "i64" }
-  names = hash.hash { max = MOST }
+  entered = new_map { key = "i64", value = "i64" }
+  sharers = new_map { key = "i64", value = "i64" }
+  names = new_map()
   mine.entered, mine.sharers, mine.names = entered, sharers, names
   raw_tracepoint.raw_tracepoint("sched_process_exec", executes)
   raw_tracepoint.raw_tracepoint("sched_process_exit", ends)
@@ -195,10 +203,7 @@ function space.sharing() return own().sharing:get() + own().shared_before end
 function space.name(of)
   local pid, names = process_of(of), own().names
   local name = names and names:get(of)
-  local file = not name and io.open(("/proc/%d/comm"):format(pid))
-  name = name or file and file:read "*l" or "?"
-  if file then file:close() end
-  return ("%s (pid %d)"):format(name, pid)
+  return ("%s (pid %d)"):format(name or proc.comm(pid) or "?", pid)
 end
 
 return space

@@ -1,7 +1,7 @@
 -- The chapter "Allocators" of the API.
 return {
   title = "Allocators",
-  modules = { allocators = "uplua.allocators" },
+  modules = { allocators = "uplua.allocators", kmem = "uplua.kmem" },
   types = {
     { "Block", "{ bytes: bytes, at: ns, stack?: Stack }", "a block of memory, as it was allocated" },
     { "AllocatedHandler", "fun(e: Event, address: address, bytes: bytes, allocator: string)", "of what is allocated" },
@@ -11,8 +11,12 @@ return {
       "of a realloc that has succeeded" },
     { "AllocatorHandlers",
       "{ allocated?: AllocatedHandler, freed?: FreedHandler, resized?: ResizedHandler }", "of allocators.trace" },
-    { "AllocatorOptions", "{ blocks?: integer, stack?: boolean, sample?: integer, warn?: fun(text: string), "
+    { "AllocatorOptions", "{ blocks?: integer, option?: string, stack?: boolean, sample?: integer, peak?: boolean, "
+      .. "totals?: boolean, warn?: fun(text: string), "
       .. "follow?: fun(e: Event, address: address, bytes: bytes): boolean }", "of allocators.trace" },
+    { "KmemHandlers", "{ allocated?: fun(e: Event, address: address, bytes: bytes, name: string), "
+      .. "freed?: fun(e: Event, address: address) }", "of kmem.trace" },
+    { "KmemBlocks", nil, "the kernel's blocks that are held" },
     { "AllocatorTrace", nil, "what allocators.trace follows" },
   },
 
@@ -59,12 +63,16 @@ before a realloc returns, another thread may have been given the old address. `b
   {
     head = { "option", "" },
     { [[`blocks = 1000000`]], [[follows so many blocks at one time]], shown = true },
+    { [[`option = "--max"`]], shown = true,
+      [[what users raise `blocks` with, for the message that there was no room]] },
     { [[`stack = true`]], [[keeps of each block the stack that has allocated it]], shown = true },
     { [[`follow = function(e, address, bytes) … end`]], shown = true,
       [[for handlers: true for a block that is to be followed; without it, all are]] },
     { [[`sample = 100`]], shown = true,
       [[knows of one block in so many only, chosen by its address, as if there were no others: what is not in the sample
         costs little more than the hit of a probe]] },
+    { [[`peak = true`]], [[keeps what each stack held at the moment at which all held most]], shown = true },
+    { [[`totals = true`]], [[keeps how much each stack has allocated in all]], shown = true },
     { [[`warn = function(text) … end`]], shown = true,
       [[gets what a user should know of an allocator; without it, uplua prints that]] },
   },
@@ -78,6 +86,11 @@ before a realloc returns, another thread may have been given the old address. `b
     { [[`t:held(now: ns, older?: ns): table[], table`]],
       [[what is held at that time: a list by stack, the most bytes first, and the sum]],
       raises = "without the option `stack`" },
+    { [[`t:peak(): table[], table`]],
+      [[what was held when the most was: a list of `{ bytes, blocks, stack, name }`, the most bytes first, and
+        `{ bytes, at }`, how much and when]],
+      raises = "without the option `peak`" },
+    { [[`t:totals(): table[]`]], [[all that was allocated, as such a list]], raises = "without the option `totals`" },
     { [[`t:missing(name?: string): string[]`]],
       [[lines about what the numbers lack, none where they are whole; `name`: what users call the option `blocks`]] },
     { [[`t:target(): string`]], [[`redis-server (pid 4242)`, while it is there]] },
@@ -91,4 +104,44 @@ times of allocation, and `stack:key()`. Its sum has `bytes`, `blocks`, `processe
 [examples/alloc_rate.lua](../examples/alloc_rate.lua) prints what is allocated each second by size class,
 [scripts/mallocleak.lua](../scripts/mallocleak.lua) what is held.
 ]==],
+
+  [==[
+`uplua.kmem` does the same for the kernel's allocators: kmalloc, the slabs of kmem_cache, and whole pages. `name` is a
+slab's, `"kmalloc"` or `"pages"`. What is given out counts where the kernel works for the target; a free counts whoever
+frees.
+
+```lua
+local kmem = require "uplua.kmem"
+local blocks = kmem.follow { max = 100000 }
+up.at_exit(function()
+  local list, bytes = blocks:held("10s", "name")
+  for _, group in ipairs(list) do print(group.name, group.bytes, group.blocks) end
+  io.write(blocks:losses())
+end)
+```
+
+Some frees are not seen, so that a block looks as if it were held: the kernel passes over probes that are hit while
+another program runs on that CPU, and it tells no probe of objects that are freed in bulk, as packets of the network.
+An address that is given out again was free, seen or not; such blocks are counted.
+]==],
+
+  {
+    head = { "", "" },
+    { [[`kmem.trace(what: { slabs?: boolean, pages?: boolean }, handlers: KmemHandlers)`]],
+      [[calls handlers for what is given out, and taken back]], raises = "neither slabs nor pages, no handler" },
+    { [[`kmem.follow(options?: { pages?: boolean, max?: integer, option?: string, stacks?: boolean }): KmemBlocks`]],
+      [[keeps the blocks that are held: of slabs, or `pages`; `max` at the most (1,000,000), which a script's users
+        know as `option`; `stacks = false`, without the stacks that have allocated them]] },
+  },
+
+  {
+    head = { "", "" }, class = "KmemBlocks",
+    { [[`b:held(older: duration, by?: "stack"|"name"): table[], bytes, integer`]],
+      [[what is held for so long at least, by stack or slab, in no order: `{ bytes, blocks, oldest, name, stack }`; the
+        bytes of all, and their number]] },
+    { [[`b:counts(): table`]],
+      [[`allocated`, `freed`; `reused`, given out again without a free that was seen; `passed_over`, frees that the
+        kernel has passed over, of any blocks]] },
+    { [[`b:losses(): string`]], [[how many of these blocks may be freed, as lines for people, or ""]] },
+  },
 }

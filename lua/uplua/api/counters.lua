@@ -1,9 +1,16 @@
 -- The chapter "Counters" of the API.
 return {
   title = "Counters",
+  modules = { stat = "uplua.stat" },
   types = {
     { "Counter", nil, "counts that the script reads" },
-    { "CounterOptions", "{ cpus?: boolean, cgroup?: string, children?: boolean }", "of counter" },
+    { "Stat", nil, "several things counted at a time" },
+    { "CounterOptions", "{ cpus?: boolean, cgroup?: string, children?: boolean }", "of counter",
+      keys = {
+        cpus = "counts on each CPU, whoever runs there",
+        cgroup = "counts the processes of the cgroup of this folder, version 2",
+        children = "also counts the processes that the target starts or has started already",
+      } },
   },
 
   {
@@ -47,5 +54,31 @@ up.every("1s", function()
   print(t["task-clock"] / 1e6 .. " ms", t["context-switches"], t["page-faults"])
 end)
 ```
+]==],
+
+  {
+    head = { "", "" },
+    { [[`stat.new(specs: string[], options?: { ratios?: string[], by?: string }): Stat`]],
+      [[counts hits of probes, and events that the kernel counts (`perf:page-faults`; several with commas are a group),
+        with the ratios between them]],
+      raises = "what is no spec; ends the script where something cannot be counted so" },
+  },
+
+  {
+    head = { "", "" }, class = "Stat",
+    { [[`st.columns: table[]`, `st.titles: string[]`]],
+      [[columns for a view, of by whom, the specs and the ratios; the titles of the specs]] },
+    { [[`st:clear()`]], [[begins anew: for `up.at_start`]] },
+    { [[`st:take(): table, table, boolean`]],
+      [[what was counted since the last take: a row by titles, with the ratios; the share of the time of each; whether
+        there was anything]], raises = "it counts by whom" },
+    { [[`st:rows(): table[]`]], [[by whom: the rows since the last]], raises = "it does not count by whom" },
+    { [[`st:ratios(row: table): table`]], [[puts the ratios of a row, such as of sums, into it]] },
+  },
+
+  [==[
+`ratios` are written as users give them with `--ratio`, `A/B` or `NAME=A/B` of titles or events, and `by`, by whom, as
+with `--by`. `stat.lua` is such a script. What a ratio needs and nobody has asked for is counted for it; IPC of
+instructions and cycles, and shares of misses, are there without being asked for.
 ]==],
 }

@@ -16,14 +16,15 @@
 --   since     the version that has it first ("1.0")
 --   kinds     of an event's field: the probes whose events have it; without it all
 -- and a table: head (the cells of its first line), class (whose methods and fields the names are), in a chapter:
---   types     { { name, definition or nil: a class, text, parent = class, indexed = by any key }, … }
+--   types     { { name, definition or nil: a class, text, parent = class, indexed = by any key,
+--               keys = { name = what help() says of it } of options }, … }
 --   modules   { flame = "uplua.flame" }: names that begin with `flame.` are fields of that module
 --   classes   { timer = "Timer" }: names that begin with `timer:` are the class's
 local entries = {}
 
 entries.CHAPTERS = {
   "introduction", "probes", "handlers", "shared_objects", "stacks", "counters", "bpf_objects", "flame_graphs", "trace",
-  "allocators", "system_calls", "terminal", "run", "text",
+  "spans", "states", "timelines", "allocators", "heap", "system_calls", "terminal", "run", "text", "tests",
 }
 
 -- A list of TEXT's parts between commas that stand in no brackets or quotes.
@@ -122,13 +123,22 @@ function entries.chapters()
   return list
 end
 
+-- The code spans of ROW that declare, in their order: what "`a` … `z`" leaves out stands between the two.
+local function spans(row)
+  local list, cell = {}, row.shown and "" or entries.line(row[1])
+  local last = cell:match "^`[^`]+` … (`[^`]+`)$"
+  if last then cell = cell:sub(1, #cell - #last) end
+  for span in (cell .. entries.line(row.defines or "") .. (last or "")):gmatch "`([^`]+)`" do list[#list + 1] = span end
+  return list
+end
+
 -- All that CHAPTERS declare, in the page's order: { name, path, text, chapter, arguments and results or type, … }.
 function entries.all(chapters)
   local list = {}
   for _, chapter in ipairs(chapters or entries.chapters()) do
     for _, block in ipairs(chapter) do
       for _, row in ipairs(type(block) == "table" and block or {}) do
-        for span in entries.line((row.shown and "" or row[1]) .. (row.defines or "")):gmatch "`([^`]+)`" do
+        for _, span in ipairs(spans(row)) do
           local declared = entries.parse(span)
           if declared then add(list, declared, row, block, chapter) end
         end

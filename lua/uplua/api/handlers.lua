@@ -21,6 +21,10 @@ A handler is a function of one argument, the event:
         `e.comm: string`, `e.cgroup: integer`]],
       [[process, thread, the process's parent, user, group, the thread's name, the cgroup's number]],
       kinds = NOT_INTERVAL },
+    { [[`e.traced: boolean`]],
+      [[whether what runs is the target's, by `--tid`, `--follow`, `--cgroup` and `--comm`, too: false only where
+        `all = true`]],
+      kinds = NOT_INTERVAL },
     { [[`e.cpu: integer`]], [[the CPU, from 0]] },
     { [[`e.task: any`]],
       [[the kernel's `struct task_struct *` of the thread that runs, by the kernel's own types: `e.task.prio`]] },
@@ -48,8 +52,8 @@ A handler is a function of one argument, the event:
     { [[`e.caller: address`]], [[`uprobe`, `uretprobe`: the return address]], kinds = "uprobe uretprobe" },
     { [[`e.sp: address`]],
       [[`uprobe`, `uretprobe`, `usdt`: the stack pointer. At a function's entry on x86_64 it points to the return
-        address, which the arguments on the stack follow]],
-      kinds = "uprobe uretprobe usdt" },
+        address. `syscall`, `sysreturn`: that with which the thread entered the kernel]],
+      kinds = "uprobe uretprobe usdt syscall sysreturn" },
     { [[`e.regs.NAME: integer`]],
       [[a register of the CPU: `e.regs.rbx`, `e.regs.flags` ([handlers.md](handlers.md))]],
       kinds = "uprobe uretprobe usdt kprobe kretprobe profile perf watch" },
@@ -86,8 +90,9 @@ A handler is a function of one argument, the event:
 
   [==[
 `typed = true`, which `up.retprobe` sets, cuts `e.ret` to the integer type that the function returns by debug
-information or by the kernel's types. If a probe has a list of specs, `e.probe` is the whole list for `up.uprobe`, and
-for `up.probe` the first spec that names the place.
+information or by the kernel's types; of one that returns a `double` or a structure, `e.ret` is refused. If a
+probe has a list of specs, `e.probe` is the whole list for `up.uprobe`, and for `up.probe` the first spec that names the
+place.
 
 A handler may use locals, `if`, `and`, `or`, `not`, comparisons, 64-bit integer arithmetic, `bit.*`, records `{ bytes =
 e.arg0 }` and tuples `{ e.comm, e.pid }` as keys and values, and constants and functions of the script (functions are
@@ -117,6 +122,10 @@ counted and printed at the end. [handlers.md](handlers.md) has all of it. These 
     { [[`up.cast(type: string, from: address): any`]],
       [[what is at an address, by a type that `ffi.cdef` was given or that the kernel has:
         `up.cast("struct request *", e.arg0).len`]],
+      raises = "the script calls it" },
+    { [[`up.kcast(type: string, from: address): any`]],
+      [[the same of the kernel's memory, in handlers whose addresses are the program's:
+        `up.kcast("struct mount *", address).mnt_parent`]],
       raises = "the script calls it" },
     { [[`up.sym(at: address): Symbol`]],
       [[the function at an address, of the process that runs or of the kernel, as key and value: counted for all of

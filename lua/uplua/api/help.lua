@@ -45,6 +45,12 @@ function help.of(name)
   if one.kinds then lines[#lines + 1] = "  of: " .. one.kinds:gsub(" ", ", ") end
   if one.gives_nil then lines[#lines + 1] = "  nil and the reason: " .. one.gives_nil end
   if one.raises then lines[#lines + 1] = "  raises: " .. one.raises end
+  for _, argument in ipairs(one.arguments or {}) do
+    for kind in argument.type:gmatch "%w+Options" do
+      local options = help.of_type(kind)
+      lines[#lines + 1] = options and "  " .. options:gsub("\n", "\n  ")
+    end
+  end
   lines[#lines + 1] = ("  since %s; doc/api.md, \"%s\""):format(one.since, one.chapter.title)
   return table.concat(lines, "\n")
 end
@@ -72,15 +78,40 @@ function help.members(class)
   return list, described
 end
 
--- keys(kind): the keys of the options of the type KIND, "HashOptions", as a table's; none of other types.
-function help.keys(kind)
+-- fields(kind): of a type that is a table, "HashOptions": { name, type, optional, text or nil } of each of its fields,
+-- in their order; none of others.
+function help.fields(kind)
   local _, types = entries.types()
-  local keys, definition = {}, kind:find "Options$" and types[kind] and types[kind][2] or ""
-  for _, part in ipairs(entries.split(definition:match "^{(.*)}$" or "")) do
-    local key = part:match "^([%w_]+)%??:"
-    if key then keys[key] = true end
+  local one, list = types[kind] or {}, {}
+  for _, part in ipairs(entries.split((one[2] or ""):match "^{(.*)}$" or "")) do
+    local name, optional, type_of = part:match "^([%w_]+)(%??): (.+)$"
+    if name then
+      list[#list + 1] = { name = name, type = type_of, optional = optional == "?", text = (one.keys or {})[name] }
+    end
   end
+  return list
+end
+
+-- keys(kind): the fields of the options of the type KIND, by their names; none of other types.
+function help.keys(kind)
+  local keys = {}
+  for _, field in ipairs(kind:find "Options$" and help.fields(kind) or {}) do keys[field.name] = field end
   return keys
+end
+
+-- of_type(name): what there is to say of the type NAME that is no class: what it is of, and its fields, or what it
+-- stands for; nil: there is none.
+function help.of_type(name)
+  local _, types = entries.types()
+  local one = types[name]
+  if not (one and one[2]) then return nil end
+  local lines, fields = { ("%s: %s"):format(name, one[3]) }, help.fields(name)
+  for _, field in ipairs(fields) do
+    lines[#lines + 1] = ("  %s%s: %s"):format(field.name, field.optional and "?" or "", field.type)
+    if field.text then lines[#lines + 1] = "      " .. field.text end
+  end
+  if #fields == 0 then lines[#lines + 1] = "  " .. one[2] end
+  return table.concat(lines, "\n")
 end
 
 -- signature(declared): "p:detach(): Probe".

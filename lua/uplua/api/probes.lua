@@ -1,22 +1,54 @@
 -- The chapter "Probes" of the API.
 return {
   title = "Probes",
-  modules = { specs = "uplua.specs" },
+  modules = { specs = "uplua.specs", by = "uplua.by" },
   types = {
     { "Handler", "fun(e: Event): any", "a Lua function, which is compiled" },
     { "Specs", "string|string[]", "one spec, or a list of specs" },
+    { "Who", nil, "by whom a script counts" },
     { "Probe", nil, "what a constructor of probes returns" },
     { "Site", "{ path?: string, module?: string, [\"function\"]?: string, offset?: integer, inside?: integer, "
       .. "where?: string }", "a place in code" },
-    { "UprobeOptions", "{ slide?: boolean|\"lossy\" }", "of uprobe" },
+    { "UprobeOptions", "{ slide?: boolean|\"lossy\" }", "of uprobe",
+      keys = {
+        slide = 'false: on the first instruction, whatever that costs; "lossy": cheaper, but calls '
+          .. "that jump away before are not seen",
+      } },
     { "UretprobeOptions",
-      "{ slide?: boolean|\"lossy\", typed?: boolean, returns?: \"instructions\", throws?: boolean }", "of uretprobe" },
-    { "TypedOptions", "{ typed?: boolean }", "of kretprobe and fexit" },
+      "{ slide?: boolean|\"lossy\", typed?: boolean, returns?: \"instructions\", throws?: boolean }", "of uretprobe",
+      keys = {
+        slide = 'false: on the first instruction, whatever that costs; "lossy": cheaper, but calls '
+          .. "that jump away before are not seen",
+        typed = "e.ret is cut to the integer type that the function returns by debug information",
+        returns = "probes stand on the return instructions, instead of a changed return address",
+        throws = "false: no exception leaves the function, and uplua does not warn of that",
+      } },
+    { "TypedOptions", "{ typed?: boolean }", "of kretprobe and fexit",
+      keys = {
+        typed = "e.ret is cut to the integer type that the function returns by debug information",
+      } },
     { "PerfOptions", "{ period?: integer|string, hertz?: hertz }",
-      "of perf; a number is the period, of clocks in ns or \"10ms\"" },
-    { "WatchOptions", "{ access: \"w\"|\"rw\"|\"x\", size?: 1|2|4|8 }", "of watch; a text is the access" },
-    { "TracepointOptions", "{ strings?: bytes, all?: boolean }", "of tracepoint" },
-    { "RawTracepointOptions", "{ all?: boolean }", "of raw_tracepoint" },
+      "of perf; a number is the period, of clocks in ns or \"10ms\"",
+      keys = {
+        period = "the handler runs at one in so many events",
+        hertz = "… or so many times a second",
+      } },
+    { "WatchOptions", "{ access: \"w\"|\"rw\"|\"x\", size?: 1|2|4|8 }", "of watch; a text is the access",
+      keys = {
+        access = "when it is written, read or written, or run",
+        size = "bytes that are watched",
+      } },
+    { "TracepointOptions", "{ strings?: bytes, all?: boolean, every_cpu?: boolean }", "of tracepoint",
+      keys = {
+        strings = "bytes that are taken of a text of any length",
+        all = "the handler runs for whatever process the kernel works then, not for the target alone",
+        every_cpu = "also on the CPUs that --cpu leaves out",
+      } },
+    { "RawTracepointOptions", "{ all?: boolean, every_cpu?: boolean }", "of raw_tracepoint",
+      keys = {
+        all = "the handler runs for whatever process the kernel works then, not for the target alone",
+        every_cpu = "also on the CPUs that --cpu leaves out",
+      } },
     { "ExpressionOptions", "{ name?: string, kind?: \"value\"|\"number\"|\"condition\", at_return?: string }",
       "of expression" },
   },
@@ -27,16 +59,18 @@ return {
       [[the handler runs when the function is entered]],
       raises = "a spec that names nothing, or what cannot be probed; a handler that cannot be compiled" },
     { [[`up.uretprobe(spec: Specs, options?: UretprobeOptions, handler: Handler): Probe`]],
-      [[… when it returns]],
-      raises = "the same, and functions that would not survive it" },
+      [[the handler runs when the function returns]],
+      raises = "a spec that names nothing, or what cannot be probed; a handler that cannot be compiled; functions that "
+        .. "would not survive it" },
     { [[`up.kprobe(spec: Specs, handler: Handler): Probe`,
         `up.kretprobe(spec: Specs, options?: TypedOptions, handler: Handler): Probe`]],
-      [[… when a function of the kernel is entered, or returns: `vfs_read`, `MODULE:FUNCTION`, `tcp_*`, at the entry
-        also `FUNCTION+OFFSET`]],
+      [[the handler runs when a function of the kernel is entered, or returns: `vfs_read`, `MODULE:FUNCTION`, `tcp_*`,
+        at the entry also `FUNCTION+OFFSET`]],
       raises = "a function that the kernel does not have or does not let probe; a kernel without kprobes" },
     { [[`up.fentry(spec: Specs, handler: Handler): Probe`,
         `up.fexit(spec: Specs, options?: TypedOptions, handler: Handler): Probe`]],
-      [[the same, called by the function itself: cheaper, one function each]],
+      [[the handler runs when a function of the kernel is entered, or returns, and is called by the function itself:
+        cheaper than a kprobe, one function each]],
       raises = "a function that the kernel does not have or does not let probe; a kernel without such probes" },
     { [[`up.profile(hertz: hertz, handler: Handler): Probe`]],
       [[handler runs `hertz` times a second on each CPU that is busy: in a traced process, or in the kernel on its
@@ -54,21 +88,22 @@ return {
       [[a timer in the kernel: handler runs each `"1s"`]],
       raises = "a period of 0" },
     { [[`up.tracepoint(spec: string, options?: TracepointOptions, handler: Handler): Probe`]],
-      [[… when the kernel passes the tracepoint `"sched:sched_switch"` for a traced process]],
+      [[the handler runs when the kernel passes the tracepoint `"sched:sched_switch"` for a traced process]],
       raises = "a tracepoint that this kernel does not have" },
     { [[`up.raw_tracepoint(name: string, options?: RawTracepointOptions, handler: Handler): Probe`]],
-      [[… without the record that it makes: cheaper, and the kernel's structures by their types]],
+      [[the handler runs when the kernel passes the tracepoint, without the record that it makes: cheaper, and the
+        kernel's structures by their types]],
       raises = "a tracepoint that this kernel does not have" },
     { [[`up.syscall(name: Specs, handler: Handler): Probe`, `up.sysreturn(name: Specs, handler: Handler): Probe`]],
-      [[… when a thread makes the system call, and when that returns: `"openat"`, `"open*"`, a list, or `"*"` for
-        all by one probe]],
+      [[the handler runs when a thread makes the system call, or when that returns: `"openat"`, `"open*"`, a list, or
+        `"*"` for all by one probe]],
       raises = "a system call that this CPU does not have" },
     { [[`up.probe(spec: Specs, options?: table, handler: Handler): Probe`]],
       [[a probe of the kind that the spec begins with, as `--list` prints it: `"syscall:open*"`,
         `"usdt:./app:shop:sold"`; without a kind a uprobe. `spec` may be a list of specs]],
       raises = "as the kind that the spec names, without the script's line" },
     { [[`up.retprobe(spec: Specs, options?: table, handler: Handler): Probe`]],
-      [[… at the return of what the spec names]],
+      [[the handler runs at the return of what the spec names]],
       raises = "a kind that has no return, without the script's line" },
     { [[`up.expression(source: string, options?: ExpressionOptions): Handler`]],
       [[the Lua expression `source`, such as `"e.arg0 / 4096"`, as a function of the event for use in handlers]],
@@ -92,8 +127,8 @@ return {
       [[`"127.0.0.1"` of a `sin_addr`, the integer or its 4 bytes; `"::1"` of 16 bytes]],
       raises = "a value of another size" },
     { [[`up.usdt(spec: Specs, handler: Handler): Probe`]],
-      [[… when the program passes the USDT probe `"BINARY:PROVIDER:NAME"`, or `"PROVIDER:NAME"` in any module of the
-        target's ([handlers.md](handlers.md))]],
+      [[the handler runs when the program passes the USDT probe `"BINARY:PROVIDER:NAME"`, or `"PROVIDER:NAME"` in any
+        module of the target's ([handlers.md](handlers.md))]],
       raises = "a probe that is in none of the target's modules" },
   },
 
@@ -133,6 +168,8 @@ Each of these constructors returns the **probe**, whatever it finds to stand on 
   },
 
   [==[
+- A probe that a callback declares is attached when the callbacks of that moment are done; one of `up.at_start`, before
+  a command begins. If it cannot be, the run goes on without it, and its exit status is 1.
 - Before the run begins, `p:replace` gives the probe another handler, and `p:detach` keeps it from being attached. To
   detach a probe that is detached does nothing, nor does attaching one that is attached.
 - `p:replace` attaches the new handler asleep, changes one word that both read, and detaches the old one. A hit that is
@@ -149,7 +186,9 @@ Each of these constructors returns the **probe**, whatever it finds to stand on 
   samples above that rate; a message at the end says so.
 - `up.watch`: `where` is an address, `"BINARY:VARIABLE[+OFFSET]"` or `"BINARY:VARIABLE.FIELD[INDEX]"`.
 - `up.tracepoint`: the option `strings = 64` is the number of bytes that are taken of a text of any length;
-  `all = true`, of `up.raw_tracepoint` too, runs the handler for whatever process the kernel works then.
+  `all = true`, of `up.raw_tracepoint` too, runs the handler for whatever process the kernel works then;
+  `every_cpu = true`, also on CPUs that `--cpu` leaves out: for handlers that must miss nothing, such as those that
+  remember what a thread began on another CPU.
 - `up.kretprobe`, `up.fexit`, `up.uretprobe`: the option `typed = true` ("Handlers", below).
 - `up.probe` is for specs that a script's user gives: a message about a wrong spec does not name the script's line.
 - `up.expression` is for expressions that a script's user gives. Options: `name = "--key"` is what messages
@@ -308,9 +347,77 @@ uses `e.elapsed` of a function.
         `e.probe` tells them apart]] },
     { [[`specs.name_apart(rows: table[], list: string[])`]],
       [[of rows `{ func = e.func, probe = e.probe, … }` that share a `func` and are of different probes, `func` becomes
-        `write (syscall:write)`; the specs are those of `up.probe`]] },
+        `write (syscall:write)`; `returns`, of `specs.probe`, tells entries and returns apart]] },
+    { [[`specs.where: table`]],
+      [[a row for `up.args`: `--where EXPR`, a condition on the event; behind a spec it is of that spec alone, before
+        the first one of all]] },
+    { [[`specs.probe(options: table, how?: { returns: boolean, at_return: string }, handler: Handler)`]],
+      [[`up.probe`, or with `returns` `up.retprobe`, of the specs in `options`, what `up.args` returned: the handler
+        runs where `--where` permits it, with the event, and 1 of a return (`uretprobe:…`), else 0]],
+      raises = "what the script's user has given wrong" },
     { [[`specs.counted(spec: string): string?`]],
       [[the event that `up.counter` counts: `page-faults` of `perf:page-faults`]],
       gives_nil = "it is another probe's spec, or says how often it samples" },
+    { [[`specs.of_others(spec: string): boolean`]],
+      [[true if events of `spec` may tell of another thread than the one that runs, as `sched_wakeup` does: its probes
+        have the option `all`]] },
+    { [[`specs.sampled(spec: string, hertz: integer): string?`]],
+      [[the spec of samples of an event that the kernel's perf counts, `perf:cycles:u@99` of `cycles:u`: with `@hertz`
+        where it has to be said how often and `spec` does not]],
+      gives_nil = "it is another probe's spec" },
   },
+
+  {
+    head = { "by whom a user's script counts: `uplua.by`", "" },
+    { [[`by.option: table`]],
+      [[a row for `up.args`: `--by WHAT`, which is `process`, `thread`, `cgroup`, `container`, `cpu`, or an expression
+        of the event such as `e.uid`]] },
+    { [[`by.key: table`, `by.sum: table`]],
+      [[rows for `up.args`: `--key [NAME=]EXPR` and `--sum [NAME=]EXPR`, each several times; `opts.key` and `opts.sum`
+        are lists]] },
+    { [[`by.new(what?: string, options?: { keys: string[], at_return: string }): Who?`]],
+      [[by whom WHAT says, and by the values of the expressions `keys`; nil without both. Ends the script where WHAT is
+        none of the words and no expression]],
+      raises = "an expression that is none", gives_nil = "`what` is nil or false, and there are no keys" },
+    { [[`by.sums(list?: string[], options?: { at_return: string }): Sums`]],
+      [[the sums of the expressions of `list`, of which there may be none]], raises = "an expression that is none" },
+    { [[`by.value(what: string, options?: { at_return: string }): table`]],
+      [[the expression of an option such as `--value [NAME=]EXPR`: `of`, a function of the event for handlers, a number;
+        `name`; `unit`, `"ns"`, `"bytes"`, `"count"`, `"number"`, or nil]], raises = "an expression that is none" },
+    { [[`by.container(path: string): string?`]],
+      [[the container that a cgroup's path names: `docker-3f4e5a6b7c8d` of
+        `/system.slice/docker-3f4e5a6b7c8d….scope`]], gives_nil = "it names none" },
+  },
+
+  {
+    head = { "what `by.new` returns", "" }, class = "Who",
+    { [[`who.key: Handler`]], [[a function of the event for use in handlers: what hits are counted by]] },
+    { [[`who.columns: table[]`, `who.title: string`]],
+      [[columns for a view, which takes such a list in place of a column; the first one's title]] },
+    { [[`who:fill(row: table, key: any): table`]], [[puts the fields of these columns into a row]] },
+    { [[`who:text(key: any): string`]], [[one text for people: `redis-server (pid 4242)`]] },
+  },
+
+  {
+    head = { "what `by.sums` returns", "" }, class = "Sums",
+    { [[`sums.add(e: Event, key: any)`]],
+      [[for handlers: adds each expression's value under the key; it comes before the hit is counted]] },
+    { [[`sums.values(e: Event): any`, `sums.put(values: any, key: any)`]],
+      [[the same in two steps, for what begins at one event and is counted at another: values to keep, and what adds
+        them]] },
+    { [[`sums.columns: table[]`]], [[columns for a view; none where there are no sums]] },
+    { [[`sums:take(): Sums`]], [[has the sums since the last take, for `fill`; itself. It comes before the take of the
+        hits: so each sum has a row, in this report or in the next]] },
+    { [[`sums:fill(row: table, key: any): table`]], [[puts the sums of the key into a row]] },
+    { [[`sums:clear()`]], [[throws away what was added so far]] },
+  },
+
+  [==[
+The NAME of a key or sum is its column's title, and the field of rows; it may have a unit, `bytes`, `count`, `ns` or
+`number`: `size:bytes=e.arg0`. Without it the expression is both.
+
+A process is called by its main thread's name, as the kernel has it. A container is called by its runtime and the first
+digits of its id, as they stand in the path of its cgroup (docker, containerd, podman, CRI-O, kubepods, LXC,
+systemd-nspawn); what has no such name is shown by its cgroup. Cgroups that end before the report keep their names.
+]==],
 }

@@ -5,7 +5,7 @@ return {
   types = {
     { "Timer", nil, "what every and after return" },
     { "Target", "{ pids: integer[], tids: integer[], command?: string[], name?: string, follow: boolean, "
-      .. "whole_machine: boolean }", "whom a run traces" },
+      .. "whole_machine: boolean, cpus?: integer[] }", "whom a run traces" },
   },
 
   {
@@ -19,7 +19,7 @@ return {
       [[calls fn when the run ends, before the probes are detached]] },
     { [[`up.at_exit(fn: fun())`]],
       [[calls fn for the report, after they are]] },
-    { [[`up.report(period: duration|false?, fn: fun()): Timer?`]],
+    { [[`up.report(period: duration|false?, fn: fun(), options?: { tables?: boolean }): Timer?`]],
       [[calls fn as `at_exit` does; with a period also each time that it has passed, as for `--interval` of a
         script]] },
     { [[`up.exit(status?: integer)`]],
@@ -27,7 +27,7 @@ return {
       raises = "a status that is not from 0 to 255" },
     { [[`up.target(): Target`]],
       [[whom the run traces: `pids`; `tids`, where it is only these threads; `command`, its words; `name`, of the
-        command or first process; `follow`; `whole_machine`: there is no target]] },
+        command or first process; `follow`; `cpus` of `--cpu`; `whole_machine`: there is no target]] },
     { [[`up.version: string`]], [[uplua's version, `"1.0"`, which is that of this API: what it has stays]] },
     { [[`up.require_version(needed: string)`]],
       [[ends the script by one line and status 1 where uplua is older than `"1.2"`; for the first line of a library]],
@@ -37,7 +37,10 @@ return {
   },
 
   [==[
-Each report of `up.report` has the time above it; the last one also has the length of its period. With false or nil as
-period there is only the report at the end.
+Above each report of `up.report` stands what it is of: `12:34:56.000000 to 12:34:57.000000, 1.0 s`. With false or nil as
+period there is only the report at the end, unless the run's `--interval` says more. What `--duration` leaves behind the
+last period is part of it, if that is less than a tenth of one. With the option `tables = true`
+what fn prints by `view:print` lives on a terminal, as with `view:refresh`; what it prints besides has to stand below
+rows that `view:print` returns, which has printed none then.
 ]==],
 }

@@ -2,15 +2,49 @@
 return {
   title = "Shared objects",
   types = {
-    { "MapOptions", "{ max?: integer, key?: Type, value?: Type }", "of hash, lru_hash and percpu_hash" },
-    { "ArrayOptions", "{ max?: integer, value?: Type }", "of array" },
-    { "AggregationOptions", "{ max?: integer, key?: Type }", "of count, sum, min and max" },
-    { "DistributionOptions", "{ max?: integer, key?: Type, unit?: \"ns\"|\"bytes\"|\"count\" }",
-      "of stats, hist, lhist and hdr" },
+    { "MapOptions", "{ max?: integer, key?: DeclaredType, value?: DeclaredType, name?: string, option?: string }",
+      "of hash, lru_hash and percpu_hash",
+      keys = {
+        max = "room for so many keys (65536 otherwise); what finds none is counted",
+        key = "the type of the keys, which the handlers tell otherwise",
+        value = "the type of the values, which the handlers tell otherwise",
+        name = "what messages and reports call it, otherwise its variable",
+        option = 'the option of the script by which its user makes room, for messages: "--max"',
+      } },
+    { "ArrayOptions", "{ max?: integer, value?: DeclaredType, name?: string }", "of array",
+      keys = {
+        max = "the number of elements",
+        value = "the type of the values, which the handlers tell otherwise",
+        name = "what messages and reports call it, otherwise its variable",
+      } },
+    { "AggregationOptions", "{ max?: integer, key?: DeclaredType, name?: string, option?: string }",
+      "of count, sum, min and max",
+      keys = {
+        max = "room for so many keys (65536 otherwise); what finds none is counted",
+        key = "the type of the keys, which the handlers tell otherwise",
+        name = "what messages and reports call it, otherwise its variable",
+        option = 'the option of the script by which its user makes room, for messages: "--max"',
+      } },
+    { "DistributionOptions",
+      "{ max?: integer, key?: DeclaredType, unit?: \"ns\"|\"bytes\"|\"count\", name?: string, option?: string }",
+      "of stats, hist, lhist and hdr",
+      keys = {
+        max = "room for so many keys (65536 otherwise); what finds none is counted",
+        key = "the type of the keys, which the handlers tell otherwise",
+        unit = "what its numbers are shown as: times, sizes, or plain numbers",
+        name = "what messages and reports call it, otherwise its variable",
+        option = 'the option of the script by which its user makes room, for messages: "--max"',
+      } },
     { "Bucket", "{ low: number, high: number, count: integer }", "a bucket of a histogram" },
-    { "RingOptions", "{ size?: size, delay?: duration }", "of ring" },
-    { "VarOptions", "{ type: Type }", "of var; a text is the type" },
-    { "Type", "string|table", "a declared type, such as \"u32\" or { n = \"u64\" }" },
+    { "RingOptions", "{ size?: size, delay?: duration, order?: boolean, option?: string }", "of ring",
+      keys = {
+        size = 'its bytes, such as "1M"; records that find no room are lost, and counted',
+        delay = "how long records may wait until they are read; 0: each is read as it comes",
+        order = "records come in the order of their times, with those of other rings",
+        option = 'the option of the script by which its user makes room, for messages: "--max"',
+      } },
+    { "VarOptions", "{ type: DeclaredType }", "of var; a text is the type" },
+    { "DeclaredType", "string|table", "a declared type, such as \"u32\" or { n = \"u64\" }" },
     { "Map", nil, "a hash, lru_hash, percpu_hash or array", indexed = true },
     { "Aggregation", nil, "what handlers add to: by key, or one total", indexed = true },
     { "Count", nil, "what count and sum make", parent = "Aggregation" },
@@ -74,7 +108,7 @@ return {
       [[`v:get()`, `v:set(x)`, `v:add(n)`]],
       [[the same]],
       shown = true,
-      defines = "`up.var(initial?: integer|boolean|string, type?: Type|VarOptions): Variable`",
+      defines = "`up.var(initial?: integer|boolean|string, type?: DeclaredType|VarOptions): Variable`",
       text = "one value that handlers and the script read and set: an integer, a boolean or a text" },
     { [[`up.ring { size = "4M", delay = "2ms" }`]],
       [[`r:emit { pid = e.pid }`, true or false]],
@@ -196,6 +230,13 @@ is lost between the two: a handler that runs meanwhile counts before or after.
   an `up.u64(x)` and another a signed integer, the message shows both.
 - **Sums** are exact. A sum that does not fit in 64 bits is a number rounded to 16 digits, as averages are, and the end
   of the run says so.
+- **The order** of a script's rings: where it has several, callbacks are called in one order of time for all of them,
+  and what handlers print stands in that order, too. A record's time is that of `e.time`. They are read some 2 ms later
+  for it, and a record whose handler does not use `e.time` costs a look at the clock more. A ring with `order = false`,
+  or a `delay` of its own, and without `order = true`, stands for itself. What came too late for the order is in
+  [the ledger](ledger.md). That holds for rings that are there when the first handlers are loaded, at the end of the
+  script. Where another one, or a handler that prints, comes later, and before there was only one, uplua warns that
+  these two have no order; one with `order = true` has an order with all that come later.
 - **Rings** are read at once where they were quiet, and from then on each `delay`: 2 ms, unless the script says
   otherwise. Where an eighth of a ring fills up sooner, it is read sooner. So records that come fast do not wake uplua
   one by one, which costs the traced thread 1 to 3 us each; `up.ring { delay = 0 }` has each record read as it comes.
@@ -203,6 +244,8 @@ is lost between the two: a handler that runs meanwhile counts before or after.
   counted.
 - **Options** come last: `up.lhist(0, 100, 10, { max = 1000 })`. By key, an aggregation has room for at least `max`
   keys. An `lhist` or `hdr` of more than 128 buckets needs room only for those stretches of 128 that are used; each
-  counts as a key.
+  counts as a key. `name` names a map in messages and reports, and for `--watch` ([uplua.md](uplua.md)): else its
+  variable does. `option` is what the user of a script raises `max`, or a ring's `size`, with: `up.hash { max =
+  options.max, option = "--max" }`. The message that there was no room names it.
 ]==],
 }

@@ -1,6 +1,7 @@
 -- The chapter "Stacks" of the API.
 return {
   title = "Stacks",
+  modules = { mappings = "uplua.mappings" },
   types = {
     { "Stack", nil, "a stack of calls, as handlers take it" },
     { "Frame", nil, "an address with its names" },
@@ -138,4 +139,11 @@ name (`env python3 …`, `sh -c 'make; ls'`, a script's `#!`), of their librarie
 same user, which are kept in a folder (`UPLUA_CACHE`). The first stacks of any other program are incomplete: its tables
 are made when a handler first takes a stack in it.
 ]==],
+
+  {
+    head = { "about memory: `uplua.mappings`", "" },
+    { [[`mappings.at(pid: integer, address: address): string?`]],
+      [[the mapping of the process in which the address lies: a file, `[heap]`, `[stack]`, `[anonymous]`]],
+      gives_nil = "it is in none, or the process had exited when it was first asked for" },
+  },
 }

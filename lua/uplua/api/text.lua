@@ -39,9 +39,15 @@ Options are declared by the usage line and a row each:
 
 A row is a name (with `,T` for the letter `-T`), what its value is called, its type, default and help; a row of a name
 and help is a flag. Types are `string`, `number`, `integer` (0 and up), `duration` (ns) and `size` (bytes). A default of
-false means that the option may be missing. `arguments`: so many other arguments at most. Above, `opts.top` is a number,
-`opts.older` ns, `opts.combined_only` true or false, and `opts[1]` the first of the others, a text. `--help` prints the
-help and ends the script with status 0; a wrong option ends it with a message and status 2.
+false means that the option may be missing. With `of_argument = true` in its row an option behind an argument is that
+argument's, `opts.of[1].where`, and one before all of them `opts.where`. With `several = true` it may be given several
+times, and is a list; any other option with a value that is given twice is refused. `arguments`: so many other arguments
+at most.
+Above, `opts.top` is a number, `opts.older` ns, `opts.combined_only` true or false, and `opts[1]` the first of the
+others, a text. `--help` prints the help and ends the script with status 0; a wrong option ends it with a message and
+status 2. What every script has, unless it declares its own, `--help` lists: `--output`, `--format`, `--strict`,
+`--top`, for stacks `--lines`, `--modules`, `--addresses`, `--kernel` and `--user` (`e:stack()` is that part alone),
+and, where reports are made by `up.report`, `--interval`.
 ]==],
 
   {

@@ -64,7 +64,13 @@ local function with_remedy(text)
   end
   local name = text:match "attempt to call global '([%w_]+)' %(a nil value%)" or
                text:match "'([%w_]+)' is nil when the handler is compiled: there is no"
-  if not (name and public.names[name]) then return text end
+  if not name then return text end
+  local open = rawget(_G, "up") ~= nil -- they are globals, too
+  if not public.names[name] then
+    local near = require("uplua.base.text").nearest(name, public.names)
+    local hint = near and ("; did you mean '%s%s'?\n"):format(open and "" or "up.", near)
+    return hint and (text:gsub("\n", function() return hint end, 1)) or text
+  end
   return (text:gsub("\n", function() return (': say up.%s, of local up = require "uplua"\n'):format(name) end, 1))
 end
 

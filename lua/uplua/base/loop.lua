@@ -2,6 +2,7 @@
 local core    = require "uplua.core".loop
 local failure = require "uplua.base.failure"
 local run     = require "uplua.base.run"
+local system  = require "uplua.core".system
 local text    = require "uplua.base.text"
 
 local loop = {}
@@ -11,8 +12,9 @@ local own = run.part(function()
     events = core.new(),  -- what the kernel tells of descriptors
     watchers = {},        -- fd → function
     timers = {},          -- { at, period (in seconds), fn, delay (in ns) }
-    starts = {}, stops = {}, exits = {}, -- functions
+    starts = {}, stops = {}, exits = {}, failures = {}, -- functions
     running = false,
+    deadline = nil,       -- when the time is over that the run has
     status = nil,         -- exit status that up.exit() asked for, or 1 after an error
     stopping = nil,       -- why the run ends: "exit", "signal", "error", "time", or what stop() was given
     next_check = 0,
@@ -22,10 +24,17 @@ local own = run.part(function()
   }
 end)
 
--- hook { name = fn, … }: has main and the prompt do otherwise in this run than the functions below that they name.
+-- hook { name = fn, … }: has main, the prompt and views that live do otherwise in this run than the functions below
+-- that they name; false: as usual again.
 function loop.hook(hooks)
   for name, fn in pairs(hooks) do own().hooks[name] = fn end
 end
+
+-- Whether somebody has hooked NAME.
+function loop.is_hooked(name) return (own().hooks[name] or false) ~= false end
+
+-- Whether the clocks of the timers go.
+function loop.is_running() return own().running end
 
 -- The function that this run has for NAME, else USUAL.
 local function hooked(name, usual)
@@ -46,14 +55,24 @@ loop.interrupted = hooked("interrupted", function() loop.stop("signal") end)
 -- Tells the user.
 loop.warn = hooked("warn", failure.report)
 
--- Called after each round in which a callback ran.
-loop.flush = hooked("flush", function() io.stdout:flush() end)
+-- Called after each round in which a callback ran. A run whose report cannot be written any more is over: what went
+-- wrong is said at its end (main.c, uplua.objects.format), and of a reader who has gone a signal tells.
+loop.flush = hooked("flush", function()
+  if io.stdout:flush() and not system.flush_output() or core.signal() then return end
+  loop.stop("error")
+end)
 
 -- True if something else than timers and descriptors keeps the run going: probes.
 loop.has_probes = hooked("has_probes", function() return false end)
 
+-- Called in each turn, behind the callbacks.
+loop.called = hooked("called", function() end)
+
 -- Looks what may be wrong with the script by now, after a round: at most once a second.
 loop.check = hooked("check", function() end)
+
+-- The seconds until the run's time is over; nil where it ends by something else.
+function loop.left() return own().deadline and own().deadline - core.now() end
 
 -- The exit status that was asked for, or that a failure has; nil by now.
 function loop.status() return own().status end
@@ -151,6 +170,10 @@ loop.at_stop = adder "stops"
 -- at_exit(fn): calls fn for the report, once the probes are detached; several in the order in which they were given.
 loop.at_exit = adder "exits"
 
+-- at_failure(fn): calls fn where the run ends before it has begun, by an error of the main chunk: then nothing is
+-- reported.
+loop.at_failure = adder "failures"
+
 -- exit([status]): ends the run, with its report, once the callback or main chunk that calls it returns.
 function loop.exit(status)
   if status ~= nil and (type(status) ~= "number" or status % 1 ~= 0 or status < 0 or status > 255) then
@@ -225,10 +248,9 @@ local function idle()
   return #mine.timers == 0 and next(mine.watchers) == nil and not loop.has_probes()
 end
 
--- One round: waits up to SECONDS (nil: as long as it takes), then runs what is due.
-function loop.step(seconds)
-  local mine, due = own(), next_due(core.now())
-  if due and (not seconds or due < seconds) then seconds = due end
+-- Waits up to SECONDS (nil: as long as it takes) for descriptors, and calls who watches them.
+local function watch_once(seconds)
+  local mine = own()
   local count = mine.events:wait(mine.ready, seconds)
   local number, from_terminal = core.signal()
   if number then loop.interrupted(number, from_terminal) end
@@ -238,7 +260,22 @@ function loop.step(seconds)
     -- A watcher that failed would fail again at once.
     if fn and not loop.call(fn, fd) then loop.unwatch(fd) end
   end
+end
+
+-- pause(ns): waits so long, while descriptors are watched, and timers are not: for what is not done in one go and has
+-- to be finished first.
+function loop.pause(ns)
+  local until_then = core.now() + ns / 1e9
+  repeat watch_once(math.max(until_then - core.now(), 0)) until core.now() >= until_then
+end
+
+-- One round: waits up to SECONDS (nil: as long as it takes), then runs what is due.
+function loop.step(seconds)
+  local mine, due = own(), next_due(core.now())
+  if due and (not seconds or due < seconds) then seconds = due end
+  watch_once(seconds)
   if #mine.timers > 0 then run_timers() end
+  loop.called()
   local now = core.now()
   if now >= mine.next_check then
     mine.next_check = now + 1
@@ -258,19 +295,21 @@ end
 function loop.run(duration)
   loop.start()
   local deadline = duration and core.now() + duration / 1e9
+  own().deadline = deadline
   while not loop.stopping() and (deadline or not idle()) do
     loop.step(deadline and math.max(deadline - core.now(), 0))
     if deadline and core.now() >= deadline then loop.stop("time") end
   end
 end
 
--- Calls the at_start functions, and the at_stop functions.
+-- Calls the at_start functions, the at_stop functions, the at_failure functions.
 local function run_all(list)
   for i = 1, #own()[list] do loop.call(own()[list][i]) end
   own()[list] = {}
 end
 function loop.run_starts() run_all "starts" end
 function loop.run_stops() run_all "stops" end
+function loop.run_failures() run_all "failures" end
 
 -- Calls the at_exit functions in their order; those that they add come last.
 function loop.run_exits()

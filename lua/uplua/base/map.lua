@@ -3,9 +3,7 @@
 local ffi = require "ffi"
 local contract = require "uplua.contract"
 
-ffi.cdef "char *strerror(int code);"
-
-local C = ffi.C
+local C = contract.C
 local ENOENT, E2BIG = contract.ENOENT, contract.E2BIG
 
 local map = {}

@@ -75,5 +75,8 @@ local function of_type(kind, words)
 end
 option_table.boolean, option_table.number = of_type("boolean", "true or false"), of_type("number", "a number")
 option_table.text = of_type("string", "a text")
+option_table.name = option_table.check("letters, digits and _, as a variable's name", function(value)
+  return type(value) == "string" and value:match "^[%a_][%w_]*$" or nil
+end)
 
 return option_table

@@ -2,10 +2,6 @@
 local ffi      = require "ffi"
 local columns  = require "uplua.term.columns"
 
-ffi.cdef [[
-int snprintf(char *buffer, size_t size, const char *format, ...);
-]]
-
 local text = {}
 
 -- VALUE for a message that says what is wrong with it: 'x', 5, nil, a table.
@@ -94,7 +90,7 @@ local function format_wide(format, args)
     if type(args[at]) ~= "cdata" or not letter:find(INTEGER) then return nil end
     local buffer = ffi.new "char[512]"
     if letter:find "[di]" and ffi.istype("uint64_t", args[at]) then letter = "u" end
-    ffi.C.snprintf(buffer, 512, "%" .. flags .. "ll" .. letter, args[at])
+    require "uplua.contract".C.snprintf(buffer, 512, "%" .. flags .. "ll" .. letter, args[at])
     args[at] = ffi.string(buffer)
     return "%s"
   end))
@@ -280,10 +276,9 @@ local contract, now
 local function nanoseconds(clock)
   if not now then
     contract = require "uplua.contract"
-    ffi.cdef "int clock_gettime(int clock, struct uplua_timespec *time);"
     now = ffi.new "struct uplua_timespec"
   end
-  ffi.C.clock_gettime(contract[clock], now)
+  contract.C.clock_gettime(contract[clock], now)
   return ffi.cast("int64_t", now.tv_sec) * 1000000000LL + now.tv_nsec
 end
 
@@ -292,6 +287,9 @@ function text.now()
   local ns = nanoseconds "CLOCK_MONOTONIC"
   return ns <= 9007199254740992LL and tonumber(ns) or ns
 end
+
+-- The same moment by CLOCK_MONOTONIC and by CLOCK_REALTIME, in ns.
+function text.clocks() return nanoseconds "CLOCK_MONOTONIC", nanoseconds "CLOCK_REALTIME" end
 
 -- The wall clock moves against the monotonic one only when somebody sets it: look again after ten seconds of events.
 local offset, looked = 0LL, nil
@@ -309,6 +307,11 @@ function text.clock(ns)
   local s = tonumber(micros / 1000000)
   if s ~= second then second, second_text = s, os.date("%H:%M:%S", s) end
   return ("%s.%06d"):format(second_text, tonumber(micros % 1000000))
+end
+
+-- From when to when and how long: "12:34:56.000000 to 12:34:57.000000, 1.0 s".
+function text.interval(from, to)
+  return ("%s to %s, %s"):format(text.clock(from), text.clock(to), text.time(to - from))
 end
 
 -- A bar of WIDTH columns, filled to FRACTION (0 … 1); what is not zero shows.
@@ -355,26 +358,51 @@ function text.keys(t)
   return keys
 end
 
--- The name nearest to NAME among NAMES (a list, or a table's keys), if it is near enough to be a slip of the finger.
-function text.nearest(name, names)
-  local best, least
-  for _, candidate in ipairs(names[1] and names or text.keys(names)) do
-    local row = {}
-    for j = 0, #candidate do row[j] = j end
-    for i = 1, #name do
-      local corner = row[0]
-      row[0] = i
-      for j = 1, #candidate do
-        local cost = name:byte(i) == candidate:byte(j) and 0 or 1
-        corner, row[j] = row[j], math.min(row[j] + 1, row[j - 1] + 1, corner + cost)
+-- How many letters are to be put in, left out, replaced or swapped with their neighbour, so that A becomes B.
+local function edits(a, b)
+  local before, last, now = {}, {}, {}
+  for j = 0, #b do last[j] = j end
+  for i = 1, #a do
+    now[0] = i
+    for j = 1, #b do
+      local same = a:byte(i) == b:byte(j)
+      now[j] = math.min(last[j] + 1, now[j - 1] + 1, last[j - 1] + (same and 0 or 1))
+      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        now[j] = math.min(now[j], before[j - 2] + 1)
       end
     end
-    local distance = row[#candidate]
-    local starts = #name >= 2 and (candidate:sub(1, #name) == name or name:sub(1, #candidate) == candidate)
-    if starts then distance = math.min(distance, 1) end
-    if distance <= math.max(1, math.floor(#name / 2)) and (not least or distance < least) then
-      best, least = candidate, distance
-    end
+    before, last, now = last, now, before
+  end
+  return last[#b]
+end
+
+-- Whether SHORT has letters of LONG, in their order and the first one among them: "hz" of "hertz".
+local function abbreviates(short, long)
+  local at = 1
+  for i = 1, #short do
+    local found = long:find(short:sub(i, i), at, true)
+    if not found or i == 1 and found > 1 then return false end
+    at = found + 1
+  end
+  return #short >= 2
+end
+
+-- The name nearest to NAME among NAMES (a list, or a table's keys), if it is near enough to be a slip of the finger: a
+-- third of its letters may differ, or it begins as the other one, or abbreviates it. The dashes of options count for
+-- nothing.
+function text.nearest(name, names)
+  local wanted = name:gsub("^%-+", "")
+  local best, least, changes -- of several that are as near, the one with the fewest changes
+  for _, candidate in ipairs(names[1] and names or text.keys(names)) do
+    local bare = candidate:gsub("^%-+", "")
+    local changed = #wanted > 0 and #bare > 0 and edits(wanted, bare) or math.huge
+    local distance, limit = changed, #wanted > 2 and math.max(1, math.floor(#wanted / 3)) or 0
+    local starts = bare:sub(1, #wanted) == wanted or wanted:sub(1, #bare) == bare
+    -- "string.format" is no "str", and "up" no "up.i8".
+    local alike = #wanted >= 2 and (wanted:find "[.:]" ~= nil) == (bare:find "[.:]" ~= nil)
+    if alike and (starts or abbreviates(wanted, bare)) then distance, limit = math.min(distance, 1), 1 end
+    local nearer = not least or distance < least or distance == least and changed < changes
+    if distance <= limit and nearer then best, least, changes = candidate, distance, changed end
   end
   return best
 end

@@ -47,4 +47,8 @@ function builtin.cast()
         "ffi.cast is for the script's own memory", 2)
 end
 
+function builtin.kcast()
+  error("up.kcast gives a type to an address in the kernel: it is for handlers", 2)
+end
+
 return builtin

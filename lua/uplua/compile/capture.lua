@@ -5,6 +5,7 @@ local ffi = require "ffi"
 local bit = require "bit"
 local int64_bytes = require "uplua.base.int64_bytes"
 local run = require "uplua.base.run"
+local shipped = require "uplua.base.shipped"
 
 local capture = {}
 
@@ -32,8 +33,25 @@ function capture.handle(value)
   return handle
 end
 
+-- For functions of uplua's own modules that are inlined into handlers:
+--   capture.event()                           the event of the handler that it is
+--   capture.choose(numbers, name, what, all)  numbers[name], where NAME is a text that is constant on each way that
+--                                             leads here; else, or if it is no key, the handler is refused: WHAT
+--                                             ("state") is one of ALL ("idle, busy")
+--   capture.remove(map, key)                  deletes the entry; true if it was there: of several handlers that do so
+--                                             at the same time one is told true
+--   capture.fetch_add(map, key, n)            adds N to the entry, which begins with 0, at once; what it was before,
+--                                             nil if there was no room
+local HANDLERS_ALONE = { "event", "choose", "remove", "fetch_add" }
+for _, name in ipairs(HANDLERS_ALONE) do
+  capture[name] = function() error(("capture.%s is for handlers"):format(name), 2) end
+end
+
 -- The name by which the compiler knows one of uplua's own functions or LuaJIT's bit operations, or nil.
 local function builtin(value)
+  for _, name in ipairs(HANDLERS_ALONE) do
+    if rawequal(value, capture[name]) then return name end
+  end
   for name, known in pairs(package.loaded.uplua or {}) do
     if known == value then return name end
   end
@@ -247,8 +265,10 @@ function capture.dump(handle) return string.dump(own().values[handle]) end
 
 local function source_of(file)
   if file == "-e" then return require "uplua.options".code end
+  local text = shipped.text(file)
+  if text then return text end
   local f = io.open(file)
-  local text = f and f:read "*a"
+  text = f and f:read "*a"
   if f then f:close() end
   return text
 end

@@ -1,6 +1,6 @@
 -- The tree of a flame graph: stacks with numbers, merged from their outermost frames up.
 --
---   tree.build(source)          → the root, the tree's depth
+--   tree.build(source, colors)  → the root, the tree's depth; COLORS of columns by the text that they begin with
 --   tree.compare(after, before) → the same of two tables of folded lines with numbers
 --
 -- A node: place { name, module, folded }, value (its own and that of what lies above it), start (what lies left of it
@@ -17,15 +17,17 @@ local stack  = require "uplua.stack.stack"
 local tree = {}
 
 -- Names that are known while one tree is built: addresses with their frames, these with their places, and places by
--- text.
-local function new_names() return { addresses = {}, columns = {}, places = {}, folded = {} } end
+-- text. COLOR: of all places, or nil. COLORED: names of their own of columns that begin with a text, by that.
+local function new_names(color)
+  return { addresses = {}, columns = {}, places = {}, folded = {}, color = color, colored = {} }
+end
 
 -- The one place called NAME in MODULE (nil: a text of the script's).
 local function place_of(names, name, module)
   local key = module and name .. "\0" .. module or name
   local place = names.places[key]
   if not place then
-    place = { name = name, module = module or "" }
+    place = { name = name, module = module or "", color = names.color }
     names.places[key] = place
   end
   return place
@@ -108,14 +110,18 @@ local function add(names, root, key, value)
   if stack.is(key) then return add_stack(names, root, key, value) end
   if type(key) == "string" then return add_line(names, root, key, value) end
   local node, labels, stacks = root, tree.parts_of(key)
+  names = labels and names.colored[labels[1]] or names
   for _, label in ipairs(labels or { key }) do node = descend(node, place_of(names, tostring(label)), value) end
   for _, s in ipairs(stacks or {}) do node = add_stack(names, node, s, value) end
 end
 
 -- Gives each place its rank by name.
-local function rank(places)
+local function rank(names)
   local list = {}
-  for _, place in pairs(places) do list[#list + 1] = place end
+  for _, place in pairs(names.places) do list[#list + 1] = place end
+  for _, colored in pairs(names.colored) do
+    for _, place in pairs(colored.places) do list[#list + 1] = place end
+  end
   table.sort(list, function(a, b)
     if a.name ~= b.name then return a.name < b.name end
     return a.module < b.module
@@ -145,10 +151,11 @@ end
 local function new_root() return new_node { name = "all", module = "" } end
 
 -- The tree of SOURCE (flame.lua says what it may be), and how deep it is.
-function tree.build(source)
+function tree.build(source, colors)
   local names, root = new_names(), new_root()
+  for label, color in pairs(colors or {}) do names.colored[label] = new_names(color) end
   for key, value in order.entries(source) do add(names, root, key, value) end
-  rank(names.places)
+  rank(names)
   return root, arrange(root, 0)
 end
 
@@ -171,7 +178,7 @@ function tree.compare(after, before)
   set_aside(root)
   for line, value in pairs(after) do add(names, root, line, value) end
   complete(root)
-  rank(names.places)
+  rank(names)
   return root, arrange(root, 0)
 end
 

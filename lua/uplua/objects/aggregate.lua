@@ -258,7 +258,8 @@ function aggregate.constructor(kind, operations, properties, parameters)
     local options, buckets = ..., nil
     if parameters then options, buckets = parameters(...) end
     options = option_table.read(kind, options, {
-      max = option_table.positive, key = declared_type.layout, unit = properties and unit,
+      max = option_table.positive, key = declared_type.layout, name = option_table.name, unit = properties and unit,
+      option = option_table.text,
     }, 2)
     options.max = options.max or 65536
     return object.new(kind, options, metatable, {

@@ -6,6 +6,7 @@
 -- that begin at 0, arrays of char are strings, enums and pointers integers; what has no such meaning (double) is a
 -- string of its bytes. In what is written, fields and elements that are left out are zero, as in C.
 local bit = require "bit"
+local contract = require "uplua.contract"
 local ffi = require "ffi"
 local layout = require "uplua.objects.layout"
 local record = require "uplua.objects.record"
@@ -24,7 +25,7 @@ local function string_codec(type)
     size = size, kind = "string",
     decode = function(p)
       p = ffi.cast("const char *", p)
-      return ffi.string(p, ffi.C.strnlen(p, size))
+      return ffi.string(p, contract.C.strnlen(p, size))
     end,
     encode = function(p, v)
       if _G.type(v) ~= "string" then return ("a string is expected, not a %s"):format(_G.type(v)) end

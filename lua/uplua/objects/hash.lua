@@ -110,8 +110,8 @@ local function set(o, s, key, value, level)
   check(o, "a value", encode_value(s, value), level + 1)
   why = s.map:update(s.key_bytes, s.value_bytes)
   if why then
-    error(("%s: cannot set [%s]: %s (%d entries); make it with a larger max"):format(called(o), record.show(key), why,
-      s.map.max_entries), level + 1)
+    error(("%s: cannot set [%s]: %s (%d entries); %s"):format(called(o), record.show(key), why, s.map.max_entries,
+      object.advice(o)), level + 1)
   end
 end
 
@@ -201,7 +201,7 @@ function metatable.__tostring(o)
   end
   local count, weight = #keys, total(values[1])
   if not array and printer.is_number(weight) then
-    keys, values = order.top(printer.MOST, total, order.each(keys, values))
+    keys, values = order.top(printer.most(), total, order.each(keys, values))
   else
     keys, values = order.sort(keys, values)
   end
@@ -214,7 +214,7 @@ function methods:bind(description)
   local m = map.open(description.fd)
   local key = layout.compile(s.array and { kind = "u32", size = 4 } or description.key)
   local value = layout.compile(description.value)
-  s.map, s.key, s.value = m, key, value
+  s.map, s.key, s.value, s.description = m, key, value, description
   s.key_bytes, s.value_bytes = m:key_buffer(), m:value_buffer()
   s.decode = value.decode
   local stride = m.value_stride
@@ -234,8 +234,11 @@ function methods:bind(description)
   for _, entry in ipairs(queued) do set(self, s, entry[1], entry[2], NOWHERE) end
 end
 
-local ALLOWED = { max = option_table.positive, key = declared_type.layout, value = declared_type.layout }
-local ARRAY_ALLOWED = { max = option_table.positive, value = declared_type.layout }
+local ARRAY_ALLOWED = { max = option_table.positive, value = declared_type.layout, name = option_table.name }
+local ALLOWED = {
+  max = option_table.positive, key = declared_type.layout, value = declared_type.layout, name = option_table.name,
+  option = option_table.text,
+}
 
 local function constructor(kind)
   return function(options)

@@ -17,7 +17,7 @@ local contract = require "uplua.contract"
 local record = require "uplua.objects.record"
 local text = require "uplua.base.text"
 
-ffi.cdef "size_t strnlen(const char *s, size_t max);"
+local C = contract.C
 
 local layout = {}
 
@@ -51,7 +51,7 @@ local CUT = "…"
 
 -- The string in the SIZE bytes at P.
 local function get_string(p, size)
-  local s = ffi.string(p, ffi.C.strnlen(p, size - 1))
+  local s = ffi.string(p, C.strnlen(p, size - 1))
   return p[size - 1] == 0 and s or s .. CUT
 end
 
@@ -74,6 +74,14 @@ local function get_bytes(p)
   local header = ffi.cast(words, p)
   local size = header[0]
   return buffer.of(ffi.string(p + HEADER, tonumber(header[1])), size <= 9007199254740992ULL and tonumber(size) or size)
+end
+
+-- The same buffer's bytes alone, a string, and how many there were: uplua's own modules read them so of a record, as
+-- its fields "NAME.bytes" and "NAME.size", which takes no object for each.
+local function get_plain_bytes(p) return ffi.string(p + HEADER, tonumber(ffi.cast(words, p)[1])) end
+local function get_size(p)
+  local size = ffi.cast(words, p)[0]
+  return size <= 9007199254740992ULL and tonumber(size) or size
 end
 
 -- Writes V, a string or a buffer, into the SIZE bytes at P, which are zero; returns nothing, or why it does not fit.
@@ -113,7 +121,7 @@ local function signed(v) return type(v) == "number" and ffi.cast(int64, v) or v 
 -- Stacks read maps and maps hold stacks: their module is loaded when the first layout with a stack is compiled.
 local function intern_stack() return require("uplua.stack.stack").intern end
 
-local function gone() error("this event is over: up.copy(ev) keeps it beyond the callback", 3) end
+local function gone(level) error("this event is over: up.copy(ev) keeps it beyond the callback", level or 3) end
 
 local function unknown_field(v, names)
   local known, list = {}, {}
@@ -129,7 +137,8 @@ end
 
 local helpers = {
   ffi = ffi, get_string = get_string, put_string = put_string, get_bytes = get_bytes,
-  put_bytes = put_bytes, intern = intern_stack, gone = gone, signed = signed,
+  put_bytes = put_bytes, get_plain_bytes = get_plain_bytes, get_size = get_size, intern = intern_stack,
+  gone = gone, signed = signed,
   not_integer = not_integer, not_in_range = not_in_range, not_stack = not_stack, stack_id = stack_id,
   unknown_field = unknown_field,
   is_record = record.is,
@@ -152,16 +161,17 @@ local function prelude(l)
   return PRELUDE:format(stacks and "h.intern()" or "nil")
 end
 
--- Statements that return the Lua value of the C lvalue %s, by kind.
+-- Statements that return the Lua value of the C lvalue %s, by kind. The parentheses: LuaJIT compiles no more than 15
+-- tail calls in a row, and a record has that many fields.
 local READ = {
   i64 = [[local x = %s
-  if x <= 9007199254740992LL and x >= -9007199254740992LL then return tonumber(x) end
+  if x <= 9007199254740992LL and x >= -9007199254740992LL then return (tonumber(x)) end
   return x]],
   u64 = [[local x = %s
-  if x <= 9007199254740992ULL then return tonumber(x) end
+  if x <= 9007199254740992ULL then return (tonumber(x)) end
   return x]],
-  bool = "return %s ~= 0", stack = "return intern(%s)", string = "return get_string(%s, %d)",
-  bytes = "return get_bytes(%s)",
+  bool = "return %s ~= 0", stack = "return (intern(%s))", string = "return (get_string(%s, %d))",
+  bytes = "return (get_bytes(%s))",
 }
 
 -- Such statements for PLACE of layout L.
@@ -264,8 +274,29 @@ local function compile_record(l)
     end
     local name = literal(field.name)
     put("get[%s] = function(r)\n  %s\nend\n", name, body)
-    put("see[%s] = function(v)\n  local r = v.__p if r == nil then gone() end\n  %s\nend\n", name, body)
+    local function see(label, statements)
+      put("see[%s] = function(v)\n  local r = v.__p if r == nil then gone(4) end\n  %s\nend\n", label, statements)
+    end
+    see(name, body)
+    if kind == "bytes" then
+      see(literal(field.name .. ".bytes"), (body:gsub("get_bytes", "h.get_plain_bytes")))
+      see(literal(field.name .. ".size"), (body:gsub("get_bytes", "h.get_size")))
+    end
   end
+
+  -- The field ".fill" is a function of the view and a table, into which it puts all fields: those who read many would
+  -- have LuaJIT call one function for all of them, of which it inlines no more than some.
+  put "local function put_all(v, t)\n  local r = v.__p if r == nil then gone() end\n"
+  for _, field in ipairs(l.fields) do
+    if field.layout.kind == "bytes" then
+      for _, part in ipairs { ".bytes", ".size" } do
+        put("  t[%s] = see[%s](v)\n", literal(field.name .. part), literal(field.name .. part))
+      end
+    else
+      put("  t[%s] = get[%s](r)\n", literal(field.name), literal(field.name))
+    end
+  end
+  put "end\nsee['.fill'] = function() return put_all end\n"
 
   put("local SP, WP = ffi.typeof('const $ *', S), ffi.typeof('$ *', W)\n")
   put("local codec = { size = %d, get = get, see = see }\n", l.size)

@@ -22,10 +22,10 @@ function object.guest(kind, name, options, metatable, state)
   return setmetatable(o, metatable)
 end
 
--- Makes an object of KIND; STATE is the module's own table for it.
+-- Makes an object of KIND; STATE is the module's own table for it. An option `name` is its name.
 function object.new(kind, options, metatable, state)
   local all = object.all()
-  local o = { kind = kind, id = #all + 1, options = options, name = false, queued = {}, read = false }
+  local o = { kind = kind, id = #all + 1, options = options, name = options.name or false, queued = {}, read = false }
   states[o] = state
   all[o.id] = o
   return setmetatable(o, metatable)
@@ -40,6 +40,19 @@ function object.state(o)
     error("call it with a colon, as in m:get(key)", level)
   end
   return state
+end
+
+-- What to do where O, a map or ring, is full.
+function object.advice(o)
+  local options = rawget(o, "options") or {}
+  local raised = options.option or (rawget(o, "kind") == "ring" and "size" or "max")
+  return options.advice or "give it a larger " .. raised
+end
+
+-- Sets that for O, one of uplua's own, which users cannot make larger. Returns it.
+function object.advise(o, advice)
+  rawget(o, "options").advice = advice
+  return o
 end
 
 -- Has NEW stand for OLD, an object of the same kind: it has OLD's map and all that is known of it. Returns a function

@@ -64,7 +64,7 @@ end
 function output.declare()
   local mine = own()
   if mine.ring then return end
-  local state = pace.state(pace.DELAY, { fn = print_record, after = end_run })
+  local state = pace.state(pace.DELAY, { fn = print_record, after = end_run, ordered = true })
   mine.ring = object.new("output", { size = SIZE }, { __index = methods }, state)
 end
 

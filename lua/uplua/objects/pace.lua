@@ -2,12 +2,11 @@
 -- where that reads at once, for nearly each, and each wake-up costs the handler 1 to 3 us. So a ring is read at once
 -- where it has been quiet for a while, and then only after its delay. What comes meanwhile wakes nobody: only the first
 -- record of each part (RING_PARTS) does, so that the ring is read in time where it fills faster.
-local ffi      = require "ffi"
 local contract = require "uplua.contract"
 local core     = require "uplua.core".loop
 local loop     = require "uplua.base.loop"
 
-local C = ffi.C
+local C = contract.C
 local PARTS = contract.RING_PARTS
 
 local pace = {

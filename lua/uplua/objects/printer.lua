@@ -2,13 +2,20 @@
 -- holds a stack shows its value first and the frames below; a value of several lines (a histogram) stands below its
 -- key.
 local buffer = require "uplua.objects.buffer"
+local options = require "uplua.options"
 local record = require "uplua.objects.record"
 local text = require "uplua.base.text"
 
 local printer = {}
 
-printer.MOST = 1000      -- entries that are printed; the rest is only counted
+local MOST = 1000     -- entries that are printed unless --top says otherwise; the rest is only counted
 local WIDEST_KEY = 60 -- a longer key does not push the values of all others to the right
+
+-- So many entries are printed.
+function printer.most()
+  if not options.top then return MOST end
+  return options.top > 0 and options.top or math.huge
+end
 
 function printer.is_number(value)
   return type(value) == "number" or (type(value) == "cdata" and not record.is(value))
@@ -43,7 +50,7 @@ function printer.entries(keys, values, count)
   if #keys == 0 then return "(empty)" end
   local heads, frames, texts = {}, {}, {}
   local key_width, value_width, any_frames = 0, 0, false
-  local shown = math.min(#keys, printer.MOST)
+  local shown = math.min(#keys, printer.most())
   for i = 1, shown do
     heads[i], frames[i] = parts_of(keys[i])
     frames[i] = frames[i] or false

@@ -97,7 +97,7 @@ function record.define(struct, names, get, refusal, copy)
   return ffi.metatype(struct, {
     __index = function(value, name)
       local getter = get[name]
-      if getter then return getter(value) end
+      if getter then return (getter(value)) end -- no tail call: LuaJIT compiles no more than 15 of them
     end,
     __newindex = function() error(refusal, 2) end,
     __pairs = function(value) return next_field, value, nil end,

@@ -11,12 +11,15 @@ local contract = require "uplua.contract"
 local core = require "uplua.core".loop
 local layout = require "uplua.objects.layout"
 local map = require "uplua.base.map"
+local loop = require "uplua.base.loop"
+local merge = require "uplua.objects.merge"
 local object = require "uplua.objects.object"
 local option_table = require "uplua.base.option_table"
 local pace = require "uplua.objects.pace"
+local run = require "uplua.base.run"
 local text = require "uplua.base.text"
 
-local C = ffi.C
+local C = contract.C
 local state_of = object.state
 local methods = {}
 
@@ -25,6 +28,7 @@ local methods = {}
 local WALK = [[
 local s, data, codecs, views, sizes, plain = ...
 local head = plain and 8 or 16 -- of a record: the ring's own, and that which says its tag
+local tags = 2 ^ require("uplua.contract").RING_TAG_BITS - 1
 local cast, band = require("ffi").cast, bit.band
 local words = require("ffi").typeof "const uint32_t *"
 local DISCARDED = 0x40000000
@@ -35,7 +39,7 @@ return function(fn, stop)
     local length = cast(words, p)[0]
     s.at = s.at + band(band(length, 0x3fffffff) + 15, -8)
     if length < DISCARDED then
-      local tag = plain and 0 or cast(words, p + 8)[0]
+      local tag = plain and 0 or band(cast(words, p + 8)[0], tags) -- the time is above it (bpf/timed.h)
       local view = views[tag]
       if view and length >= sizes[tag] then
         local codec = codecs[tag]
@@ -86,10 +90,16 @@ end
 local function watch(s)
   if s.ring and s.fn and not s.watched then
     s.watched = true
+    if s.timed then merge.add(s) end
     -- One part of the ring per turn of the loop: a busy ring must not keep timers and signals waiting, and what is done
     -- with makes room. What is left is read in the next.
     pace.watch(s, function()
       if not s.watched then return false end
+      if s.timed then
+        merge.read()
+        if s.after then s.after() end
+        return s.watched
+      end
       s.watched = false -- the loop watches no longer if the callback raises an error; another each() may begin anew
       local _, any = batch(s, s.fn, s.size / contract.RING_PARTS)
       s.watched = true
@@ -97,6 +107,27 @@ local function watch(s)
       return any
     end)
   end
+end
+
+local own = run.part(function()
+  return { untimed = nil } -- the ring whose records have no time, since it was the only one when it was made
+end)
+
+-- What O is to messages.
+local function called(o)
+  if o.kind ~= "ring" then return "what handlers print" end
+  return o.name and ("the ring '%s'"):format(o.name) or "a ring"
+end
+
+-- Says that O, a ring of the state S that is new, is in no order with one that is there, whose handlers run already.
+local function check_order(o, s)
+  local mine = own()
+  if not s.ordered then return end
+  if mine.untimed and object.state(mine.untimed).watched then
+    loop.warn(("%s and %s are in no order of time: the handlers of one were loaded before there was the other. Make "
+      .. "both before, make the first with order = true, or say order = false"):format(called(mine.untimed), called(o)))
+  end
+  if not s.timed then mine.untimed = o end
 end
 
 -- Calls FN with each record from now on; a later call replaces it.
@@ -124,9 +155,13 @@ end
 function methods:drain()
   local s = state_of(self)
   if not s.watched then return end
-  repeat
-    local _, any = batch(s, s.fn, s.size)
-  until not any
+  if s.timed then
+    merge.drain()
+  else
+    repeat
+      local _, any = batch(s, s.fn, s.size)
+    until not any
+  end
   if s.after then s.after() end
 end
 
@@ -142,7 +177,8 @@ function methods:bind(description)
       error(("%s: cannot map the ring of %d bytes: %s")
         :format(self.name or "ring", s.size, map.reason(-ffi.errno())), 0)
     end
-    s.ring = ring
+    s.ring, s.timed = ring, description.timed
+    check_order(self, s)
   end
   local codecs, views, sizes = {}, {}, {}
   for tag, variant in pairs(description.variants or {}) do
@@ -188,8 +224,12 @@ return {
   end,
 
   ring = function(options)
-    options = option_table.read("ring", options, { size = ring_size, delay = text.wait }, 2)
+    local known = { size = ring_size, delay = text.wait, order = option_table.boolean, option = option_table.text }
+    options = option_table.read("ring", options, known, 2)
     options.size = options.size or 2 ^ 22
-    return object.new("ring", options, metatable, pace.state(options.delay or pace.DELAY, {}))
+    -- One with a delay of its own stands for itself, unless it asks for an order.
+    local ordered = options.order or options.order == nil and not options.delay
+    local state = pace.state(options.delay or pace.DELAY, { ordered = ordered })
+    return object.new("ring", options, metatable, state)
   end,
 }

@@ -55,9 +55,13 @@ function metatable.__newindex() error("a snapshot cannot be written to", 2) end
 function metatable.__tostring(v)
   local c = contents[v]
   if not c.keys then return printer.value(c.value) end
-  local keys, values = order.top(printer.MOST, c.by, order.each(c.keys, c.values))
+  local keys, values = order.top(printer.most(), c.by, order.each(c.keys, c.values))
   return printer.entries(keys, values, #c.keys)
 end
+
+-- True for snapshots, and for those that have keys.
+function snapshot.is(v) return contents[v] ~= nil end
+function snapshot.is_keyed(v) return contents[v].keys ~= nil end
 
 -- A snapshot of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by
 -- (nil: the value).

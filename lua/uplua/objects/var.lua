@@ -13,7 +13,7 @@ local object = require "uplua.objects.object"
 local option_table = require "uplua.base.option_table"
 local printer = require "uplua.objects.printer"
 
-local C = ffi.C
+local C = contract.C
 local state_of = object.state
 local methods = {}
 

@@ -1,5 +1,6 @@
 -- Probes of any kind by one spec, and handlers' parts given as text: what scripts take from their users.
 local claims       = require "uplua.probe.claims"
+local core         = require "uplua.core"
 local failure      = require "uplua.base.failure"
 local handle       = require "uplua.probe.handle"
 local option_table = require "uplua.base.option_table"
@@ -19,12 +20,24 @@ local function hint_of(word)
   return later
 end
 
--- What to say of it.
-local function no_probe(spec)
+-- The spec that SPEC is where its first word is a slip for a kind of probe, "syscal:openat".
+local function kind_near(spec)
+  local word, rest = spec:match "^([%a_]+):(.+)$"
+  local names = {}
+  for _, provider in ipairs(providers.all()) do
+    if provider.specified then names[#names + 1] = provider.name end
+  end
+  local near = word and text.nearest(word, names)
+  return near and ("; did you mean %s:%s?"):format(near, rest)
+end
+
+-- What to say of SPEC, such a word; OTHERWISE: what to do where nothing else is known ("; …").
+function probe.no_probe(spec, otherwise)
   local given, hint = require "uplua.options", hint_of(spec)
   if providers.find(spec) then hint = ("; what %s probes stand at, uplua --list '%s:*' tells"):format(spec, spec) end
+  if not hint and spec:find "/" and core.system.is_file(spec) then hint = ("; did you mean '%s:*'?"):format(spec) end
   if not hint and not (given.command or given.pids or given.tids) then
-    hint = "; the command or PID to trace comes after --"
+    hint = otherwise or "; the command or PID to trace comes after --"
   end
   return ("'%s' names no probe: write KIND:NAME or BINARY:FUNCTION, such as syscall:openat or libc:malloc%s")
     :format(spec, hint or "")
@@ -33,7 +46,7 @@ end
 -- The provider of the probe of SPEC, or with RETURNS of its return, and the rest of SPEC.
 local function provider_of(spec, returns)
   local provider, rest, named = providers.of_spec(spec)
-  if not named and not spec:find "[:@]" then failure.mistake(no_probe(spec)) end
+  if not named and not spec:find "[:@]" then failure.mistake(probe.no_probe(spec)) end
   if not returns then return provider, rest end
   if not provider.at_return then
     failure.mistake(("%s: probes of the kind %s have no return"):format(spec, provider.name))
@@ -68,7 +81,7 @@ local function declare_one(spec, returns, given, handler)
   if ok then ok, message = pcall(require "uplua"[provider.name], message, options, handler) end
   if ok then return end
   local _, _, named = providers.of_spec(spec)
-  local hint = not named and hint_of(spec)
+  local hint = not named and (hint_of(spec) or kind_near(spec))
   message = tostring(message)
   failure.mistake(hint and message:match "^[^\n]*" .. hint or message)
 end

@@ -17,15 +17,6 @@ function declare.used() return pending().used or handle.probes()[1] ~= nil end
 -- The run waits for what it will declare probes for.
 function declare.wait() pending().used = true end
 
--- The names of the providers that --cpu means something to: "profile, perf, interval".
-local function names_by_cpu()
-  local names = {}
-  for _, provider in ipairs(require "uplua.probe.providers".all()) do
-    if provider.by_cpu then names[#names + 1] = provider.name end
-  end
-  return table.concat(names, ", ")
-end
-
 -- SPEC, a text or a list of texts, as a list. Raises WHY, "uprobe: the first argument is …", if it is neither, at LEVEL
 -- of the caller.
 function declare.specs(spec, why, level)
@@ -54,9 +45,6 @@ function declare.arguments(provider, spec, given, fn, level)
   given, fn = option_table.split(given, fn)
   declare.check_handler(name, fn, at)
   given = option_table.read(provider.name, given, provider.options, at)
-  if options.cpus and not provider.by_cpu then
-    error(("%s: --cpu is for probes that sample and count: %s and counter"):format(name, names_by_cpu()), at)
-  end
   return given, handle.new(provider.name, spec, fn)
 end
 
@@ -85,13 +73,16 @@ function declare.guest(guest)
   all.guests[#all.guests + 1], all.used = guest, true
 end
 
+-- Whether MESSAGE says that something may not be read by this process.
+function declare.is_denied(message) return type(message) == "string" and message:find "this needs root" ~= nil end
+
 -- fn(), which declares the handlers of the handle OF. With --check, what this process may not read of the kernel is no
 -- mistake of the script's: it is noted for declare.unchecked.
 function declare.readable(of, fn)
   if not options.check then return fn() end
   local ok, message = pcall(fn)
   if ok then return end
-  if type(message) ~= "string" or not message:find "this needs root" then error(message, 0) end
+  if not declare.is_denied(message) then error(message, 0) end
   local at = debug.getinfo(of.handler, "S")
   local named = message:find(of.kind, 1, true) == 1 and "" or of.kind .. " "
   table.insert(pending().unchecked, ("%s:%d: %s%s"):format(at.short_src, at.linedefined, named, message))
@@ -108,6 +99,12 @@ function declare.discard()
   end
   all.probes, all.guests = {}, {}
   handle.discard()
+end
+
+-- Whether anything was declared since.
+function declare.is_pending()
+  local all = pending()
+  return #all.probes + #all.guests > 0
 end
 
 -- What was declared: lists of probes and of guests, which are forgotten here. What uplua itself needs for the first

@@ -23,14 +23,17 @@ local handler = {}
 --   arguments     what e.args has, as below
 --   trampoline    where the kernel has its functions return to: the address as text
 --   value_bits, result_bits  how many bits e.value and e.ret have, negative if signed; 0: whole words
+--   no_result     why there is no e.ret: what the functions return, "double", which is in no register of integers
 --   of_go         the functions are Go's, which are called in another way
 --   by_instruction  returns are seen at return instructions
 --   raw           the probe is of all system calls: its arguments are registers
 --   user_memory   a tracepoint's addresses are the process's
+--   of_kernel     a watchpoint's are the kernel's
 --   passed_over   the kernel may leave hits out
 --   mapped        the target must have mapped its files before the probe is attached
 --   unfiltered    the probe is for whoever is traced
 --   of_processes  only the process is asked for
+--   of_every_cpu  the probe is for CPUs that are not traced, too
 --   waits         it is only compiled as yet: what it stands on comes later
 --   attach        attach(probe, program, link), called when PROGRAM is loaded ({ fd, cookie, entry_fd, entry_cookie,
 --                 session }), hands what it attaches to link()
@@ -45,10 +48,12 @@ local FIELDS = {
   provider = "table", spec = "string", handler = "function", handle = "table", sites = "userdata", summary = "table",
   places = "table", skipped = "table", where = "string",
   symbol = "string", functions = "boolean", arguments = "table", trampoline = "string", value_bits = "number",
-  result_bits = "number", of_go = "boolean", by_instruction = "boolean", raw = "boolean", user_memory = "boolean",
+  result_bits = "number", no_result = "string", of_go = "boolean", by_instruction = "boolean", raw = "boolean",
+  user_memory = "boolean",
+  of_kernel = "boolean",
   no_registers = "boolean",
-  passed_over = "boolean", mapped = "boolean", unfiltered = "boolean", of_processes = "boolean", waits = "boolean",
-  attach = "function",
+  passed_over = "boolean", mapped = "boolean", unfiltered = "boolean", of_processes = "boolean",
+  of_every_cpu = "boolean", waits = "boolean", attach = "function",
 }
 local REQUIRED = { "provider", "spec", "handler" }
 
@@ -80,6 +85,11 @@ end
 function handler.result_bits(result)
   local of_word = result and result.place ~= "nowhere" and result.kind ~= "pointer" and math.abs(result.bits) < 64
   return of_word and result.bits or 0
+end
+
+-- What functions that return RESULT return, where that is something, but no word; nil: it is, or nobody knows.
+function handler.no_result(result)
+  return result and result.place == "nowhere" and result.type ~= "void" and result.type or nil
 end
 
 local LONGEST_NAME = contract.NAMES_MAX_CAPACITY - 1 -- bytes of e.func where there are several
@@ -121,10 +131,12 @@ function handler.describe(probe)
     symbol = probe.symbol or summary.symbol, names = summary.names,
     at_entry = summary.at_entry and not probe.provider.inside, slid = summary.slid,
     arguments = probe.arguments, functions = probe.functions and probe.sites or nil,
-    user_memory = probe.user_memory, no_registers = probe.no_registers, raw = probe.raw,
+    user_memory = probe.user_memory, of_kernel = probe.of_kernel, no_registers = probe.no_registers, raw = probe.raw,
     state = probe.handle and probe.handle.number or 0, version = probe.handle and probe.handle.version or 0,
-    value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, of_go = probe.of_go,
+    value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, no_result = probe.no_result,
+    of_go = probe.of_go,
     by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
+    of_every_cpu = probe.of_every_cpu,
   }
 end
 

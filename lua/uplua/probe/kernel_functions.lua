@@ -1,5 +1,6 @@
 -- What the providers of the kernel's functions share: sites and arguments.
-local core = require "uplua.core"
+local argument_types = require "uplua.probe.argument_types"
+local core           = require "uplua.core"
 
 local kernel_functions = {}
 
@@ -54,16 +55,30 @@ function kernel_functions.hits(rest, spec, offsets)
   } }
 end
 
--- Makes list(rest) (uplua.probe.providers) of KIND: functions that match, each once, though it may be in several
--- places. WITH_TYPES: only those that the kernel's types have.
-function kernel_functions.lister(kind, with_types)
-  return function(rest, _, wrong)
-    if rest == "" then wrong("--list %s needs functions, as in --list '%s:vfs_*'", kind, kind) end
+-- The entry of --list for the function NAME as SPEC: with DETAILS its parameters, at OFFSETS, and what it returns,
+-- where the kernel's types have them.
+local function entry_of(spec, name, details, offsets)
+  local parameters = details and core.kernel.parameters(name)
+  local result = parameters and core.kernel.result(name)
+  return {
+    probe = spec, result = result and result.type or nil,
+    arguments = parameters and argument_types.list(kernel_functions.arguments(parameters, offsets)) or nil,
+  }
+end
+
+-- Makes list(rest, details) (uplua.probe.providers) of KIND: functions that match, each once, though it may be in
+-- several places. OFFSETS(): as of arguments(), of a function. WITH_TYPES: only those that the kernel's types have.
+function kernel_functions.lister(kind, offsets, with_types)
+  return function(rest, details, wrong)
+    if rest == "" then wrong("%s needs functions, as in '%s:vfs_*'", kind, kind) end
     local entries, seen, typed = {}, {}, with_types and core.kernel.functions ""
+    local places = details and offsets()
     for _, site in ipairs(core.probe.resolve_kernel(rest):list()) do
       local name = site["function"]
       local spec = ("%s:%s%s"):format(kind, site.module and not with_types and site.module .. ":" or "", name)
-      if not seen[spec] and (not typed or typed[name]) then entries[#entries + 1] = { probe = spec } end
+      if not seen[spec] and (not typed or typed[name]) then
+        entries[#entries + 1] = entry_of(spec, name, details, places)
+      end
       seen[spec] = true
     end
     return entries

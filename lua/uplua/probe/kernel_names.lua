@@ -6,12 +6,7 @@ local buffer   = require "uplua.objects.buffer"
 local contract = require "uplua.contract"
 local text     = require "uplua.base.text"
 
-ffi.cdef [[
-const char *sigabbrev_np(int number);
-int __libc_current_sigrtmin(void);
-int __libc_current_sigrtmax(void);
-const char *inet_ntop(int family, const void *address, char *text, uint32_t size);
-]]
+local C = contract.C
 
 local names = {}
 
@@ -117,11 +112,11 @@ end
 -- up.signal_name(number): "SIGSEGV" of 11, "SIGRTMIN+1" of 35; "signal 99" where there is none.
 function names.signal_name(number)
   local signal = tonumber(integer("signal_name", number))
-  local least, most = ffi.C.__libc_current_sigrtmin(), ffi.C.__libc_current_sigrtmax()
+  local least, most = C.__libc_current_sigrtmin(), C.__libc_current_sigrtmax()
   if signal >= least and signal <= most then
     return signal == least and "SIGRTMIN" or signal == most and "SIGRTMAX" or ("SIGRTMIN+%d"):format(signal - least)
   end
-  local name = signal < least and ffi.C.sigabbrev_np(signal) or nil
+  local name = signal < least and C.sigabbrev_np(signal) or nil
   return name ~= nil and "SIG" .. ffi.string(name) or ("signal %s"):format(text.integer(number))
 end
 
@@ -158,7 +153,7 @@ function names.ip(value)
     error(("ip: an address has 4 or 16 bytes, not %d"):format(#bytes), 2)
   end
   local shown = ffi.new "char[64]"
-  ffi.C.inet_ntop(#bytes == 4 and contract.AF_INET or contract.AF_INET6, bytes, shown, 64)
+  C.inet_ntop(#bytes == 4 and contract.AF_INET or contract.AF_INET6, bytes, shown, 64)
   return ffi.string(shown)
 end
 

@@ -27,7 +27,7 @@ end
 -- The library's counters of losses (bpf/stack.h, bpf/aggregate.h).
 local LIBRARY = {
   [contract.uplua_stack_lost] = {
-    [contract.STACK_LOST_FULL] = "the stack store is full: stack not kept",
+    [contract.STACK_LOST_FULL] = "the stack store is full: stack not kept; take fewer frames, e:ustack(8)",
     [contract.STACK_LOST_BUSY] = "stack not taken: other probes were using the buffers",
     [contract.STACK_LOST_DEPTH] = ("stack cut at %d frames"):format(contract.STACK_FRAMES),
     [contract.STACK_LOST_RETURN] = "stack cut at a frame whose return address a return probe hides",
@@ -36,7 +36,7 @@ local LIBRARY = {
     [contract.STACK_LOST_UNMAPPED] = "stack incomplete: a frame's mapping was not known",
     [contract.STACK_LOST_UNREADABLE] = "stack incomplete: its memory could not be read",
     [contract.STACK_LOST_PROGRAM] = "program that a process has executed not noted: its stacks may be walked and " ..
-                                    "named by an earlier one's files",
+                                    "named by an earlier one's files; trace fewer processes",
   },
   [contract.uplua_aggregate_lost] = {
     [contract.AGGREGATE_LOST_EXTREME] = "smallest or largest value of an aggregation not updated",
@@ -46,7 +46,9 @@ local LIBRARY = {
 -- Modules that tell of their own losses, lost() → { { text, count }, … }, if the script has used them.
 local TELLERS = {
   { "uplua.stack.stack", "lost" }, { "uplua.stack.frame", "unread" }, { "uplua.probe.providers.sampling", "lost" },
-  { "uplua.allocators.nesting", "lost" },
+  { "uplua.allocators.nesting", "lost" }, { "uplua.span.counts", "lost" }, { "uplua.states.report", "lost" },
+  { "uplua.objects.merge", "lost" },
+  { "uplua.timeline.losses", "lost" },
 }
 
 -- Calls ADD(text, count) for what the handlers and the library of LOADED have counted.
@@ -94,8 +96,9 @@ local function add_objects(add)
   end
 end
 
--- What was lost so far: { { text, count }, … }, empty if nothing was.
-function ledger.list()
+-- What was lost so far: { { text, count }, … }, empty if nothing was. BY_ITSELF: without what p:replace and its like
+-- have missed.
+function ledger.list(by_itself)
   local counts, order = {}, {}
   local function add(text, count)
     if count == 0 then return end
@@ -111,7 +114,7 @@ function ledger.list()
     for _, entry in ipairs(module and module[teller[2]]() or {}) do add(entry[1], entry[2]) end
   end
   for _, entry in ipairs(late_modules.lost()) do add(entry[1], entry[2]) end
-  for _, entry in ipairs(handle.lost()) do add(entry[1], entry[2]) end
+  for _, entry in ipairs(by_itself and {} or handle.lost()) do add(entry[1], entry[2]) end
   local list = {}
   for i, text in ipairs(order) do list[i] = { text, counts[text] } end
   return list

@@ -13,7 +13,7 @@ local output   = require "uplua.objects.output"
 local run      = require "uplua.base.run"
 local timing   = require "uplua.base.timing"
 
-local C = ffi.C
+local C = contract.C
 
 local load = {}
 
@@ -49,8 +49,9 @@ local function tell_objects(mine)
     local o = object.all()[id]
     local kind, given, state = rawget(o, "kind"), rawget(o, "options") or {}, object.state(o)
     local max = given.max or DEFAULT_ENTRIES
-    if kind == "ring" or kind == "output" then max = given.size or DEFAULT_RING end
-    compiler:add_object(kind, max, state.buckets, given.key, given.value, (state.delay or 0) > 0)
+    if kind == "ring" or kind == "output" or kind == "recorder" then max = given.size or DEFAULT_RING end
+    compiler:add_object(kind, max, state.buckets, given.key, given.value, (state.delay or 0) > 0,
+                        state.ordered or false, given.order or false, object.advice(o))
     mine.declared = id
   end
   for id, o in ipairs(object.all()) do
@@ -105,7 +106,7 @@ local function describe(probes)
   local description = filter.describe()
   description.handlers, description.returns, description.reuse = handlers, returns, kept().unwinding
   description.states, description.states_fd = states, states_fd
-  description.explained = options.explain
+  description.explained, description.stacks = options.explain, options.stacks
   description.trampoline = trampoline or ANY_TRAMPOLINE
   return description
 end

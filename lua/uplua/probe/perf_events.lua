@@ -158,33 +158,67 @@ local function known()
   return names
 end
 
--- NAME, perhaps with ":u" or ":k" behind it for user space or the kernel alone → { type, config, … } as core.event
--- wants it, or nil and the reason: no such event, or none that this machine counts.
-function perf_events.find(name)
-  local base, where = name:match "^(.-):([uk]+)$"
-  base = aliases[base or name] or base or name
-  local found, message
-  if base:find "/" then
-    found, message = of_pmu(base)
-    if not found then return nil, message end
-  elseif software[base] then
-    found = { type = SOFTWARE, config = software[base] }
-  elseif hardware[base] then
-    found = { type = HARDWARE, config = hardware[base] }
-  elseif cache_config(base) then
-    found = { type = CACHE, config = cache_config(base) }
-  elseif base:find "^r%x+$" and #base <= 17 then
-    found = { type = RAW, config = base:sub(2) }
-  else
-    return nil, ("no such event%s"):format(text.did_you_mean(base, known()))
+-- The event BASE, without modifiers: { type, config, … }, or nil and the reason.
+local function of_name(base)
+  base = aliases[base] or base
+  if base:find "/" then return of_pmu(base) end
+  if software[base] then return { type = SOFTWARE, config = software[base] } end
+  if hardware[base] then return { type = HARDWARE, config = hardware[base] } end
+  if cache_config(base) then return { type = CACHE, config = cache_config(base) } end
+  if base:find "^r%x+$" and #base <= 17 then return { type = RAW, config = base:sub(2) } end
+  return nil, ("no such event%s"):format(text.did_you_mean(base, known()))
+end
+
+local MODIFIERS = "^(.-):([ukpGH]+)$"
+local MOST_PRECISE = 3 -- precise_ip has two bits
+
+-- Whether NAME is that of an event, perhaps with modifiers, whether or not this machine counts it.
+function perf_events.knows(name)
+  local base = name:match(MODIFIERS) or name
+  return base:find "^[%w_][%w_.-]*/[^/:]*/?$" ~= nil or not base:find "/" and of_name(base) ~= nil
+end
+
+-- Whether TEXT is modifiers of an event, "u".
+function perf_events.are_modifiers(letters) return letters:find "^[ukpGH]+$" ~= nil end
+
+-- Puts MODIFIERS, as those of perf's, into FOUND: u, k: user space or the kernel alone; p: how precise the place is, up
+-- to three; G, H: guests or the host alone. True, or nil and what is wrong.
+local function modify(found, modifiers)
+  local function has(letter) return modifiers:find(letter, 1, true) ~= nil end
+  local precise = select(2, modifiers:gsub("p", ""))
+  if precise > MOST_PRECISE then return nil, ":ppp is the most precise" end
+  if precise > 0 and found.type == SOFTWARE then
+    return nil, "it is the kernel's own count, whose places are exact: leave out :p"
   end
-  found.no_user = where and not where:find "u"
-  found.no_kernel = where and not where:find "k"
+  found.precise = precise
+  if has "G" and not has "H" and found.type == SOFTWARE then
+    return nil, "it is the kernel's own count, and guests have kernels of their own: leave out :G"
+  end
+  if has "u" ~= has "k" then found.no_user, found.no_kernel = has "k", has "u" end
+  if has "G" ~= has "H" then found.no_host, found.no_guest = has "G", has "H" end
+  return true
+end
+
+-- NAME, perhaps with modifiers behind it (":u") → { type, config, … } as core.event wants it, or nil and the reason: no
+-- such event, or none that this machine counts.
+function perf_events.find(name)
+  local base, modifiers = name:match(MODIFIERS)
+  local found, message = of_name(base or name)
+  if found then
+    local good
+    good, message = modify(found, modifiers or "")
+    found = good and found
+  end
+  if not found then return nil, message end
   found.clock = found.type == SOFTWARE and found.config <= 1
   found.no_idle = found.clock
   found.cpus = options.cpus
   local ok, why = pcall(core.event.check, found)
   if ok then return found end
+  if found.precise > 0 then
+    found.precise = 0
+    if pcall(core.event.check, found) then return nil, "this CPU tells its places not so precisely: leave out :p" end
+  end
   if found.type == HARDWARE or found.type == CACHE or found.type == RAW then
     local counters = read(DEVICES .. "cpu/type") or read(DEVICES .. "armv8_pmuv3/type") or
                      read(DEVICES .. "cpu_core/type")
@@ -194,6 +228,9 @@ function perf_events.find(name)
   end
   return nil, why
 end
+
+-- Whether it has to be said how often FOUND, of find, is sampled: of the software's events each one can be.
+function perf_events.needs_rate(found) return found.clock or found.type ~= SOFTWARE end
 
 -- The events that this machine counts, of names that PATTERN matches, sorted: the kernel's, the CPU's, and those that
 -- its PMUs name, "cpu/cache-misses/".

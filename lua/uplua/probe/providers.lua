@@ -13,7 +13,7 @@
 --   typed       true if e.ret is a word of which what a function returns may be a part: it has the option `typed`
 --   followed    true if the kernel has to follow the calls of a program for it
 --   inside      true if it stands inside of functions, and not for their entries
---   by_cpu      true if --cpu means something to it; the rest is hit wherever its thread runs
+--   by_cpu      true if its events are of CPUs, and --cpu opens those of some; the others test where they run
 --   mapped      true if the target must have mapped its files before a probe is attached
 --   event       of system calls: what the kernel calls it, "enter" or "exit"
 --   of_nobody   true if it is hit whoever runs: its events have no thread

@@ -69,7 +69,14 @@ end
 local function add_event(found, call, name, path, separator, start)
   local kind, spec
   if call then kind, spec = probe_of(call) end
-  local which = path:match "%.(%l+)$"
+  local inside = path:match "^[%w_]+%.(.+)$"
+  local which = inside
+  if separator == "." and inside and (inside == "task" or inside:find "^args%.") then
+    for field in pairs(require "uplua.prompt.fields".of(inside, kind, spec)) do
+      add(found, path .. separator, start, field)
+    end
+    return
+  end
   if which == "args" or which == "vars" then
     return add_arguments(found, which, kind, spec, path .. separator, start)
   end
@@ -82,6 +89,16 @@ local function add_event(found, call, name, path, separator, start)
     for i = 0, 7 do
       if found[path .. ".arg0"] then add(found, path .. ".", start, "arg" .. i) end
     end
+  end
+end
+
+-- The texts that the option KEY of the function CALLED may be, sorted; nil where it may be any.
+local function values_of(called, key)
+  for _, argument in ipairs((api.find(called) or {}).arguments or {}) do
+    local field, list = api.keys(argument.type)[key], {}
+    for text in (field and field.type or ""):gmatch '"([^"]+)"' do list[#list + 1] = text end
+    table.sort(list)
+    if #list > 0 then return list end
   end
 end
 
@@ -116,6 +133,13 @@ local function add_fields(found, path, separator, start)
   end
 end
 
+-- Whether the argument that is typed AT this place is the number of a process.
+local function takes_pid(at)
+  if not at.called or at.options then return false end
+  local arguments = (api.find((at.called:gsub("^up%.", ""))) or {}).arguments or {}
+  return (arguments[at.argument] or {}).name == "pid"
+end
+
 local KEYWORDS = ("and break do else elseif end false for function if in local nil not or repeat return then true "
   .. "until while"):gmatch "%a+"
 local WORDS = {}
@@ -128,11 +152,18 @@ local function add_names(found, start)
   for _, word in ipairs(WORDS) do add(found, "", start, word) end
 end
 
--- The words that can stand for WORD behind BEFORE, which is all of the entry that stands before it: sorted.
-function complete.words(word, before)
+-- The words that can stand for WORD behind BEFORE, which is all of the entry that stands before it: sorted; and word →
+-- what is shown for it, where that is another text. BRIEF: where all go on alike, that beginning is enough.
+function complete.words(word, before, brief)
   local at = context.at(before .. word)
   if at.comment then return {} end
-  if at.typed then return specs.words(at.called and at.called:gsub("^up%.", "") or nil, word) end
+  local asked = before:match "^%s*%?%s*$"
+  if asked then return specs.words("help", word) end -- "?hist" is help "hist"
+  local key = at.typed and at.options and at.called and before:match "([%a_][%w_]*)%s*=%s*[\"']$"
+  local values = key and values_of((at.called:gsub("^up%.", "")), key)
+  if values then return specs.beginning(at.typed, values) end
+  if at.typed then return specs.words(at.called and at.called:gsub("^up%.", "") or nil, word, brief) end
+  if word:find "^%d*$" and takes_pid(at) then return require "uplua.prompt.processes".beginning("", word) end
   local path, separator, start = word:match "^(.-)([.:]?)([%w_]*)$"
   local found, words = {}, {}
   local name = path:match "^[%w_]+"
@@ -154,14 +185,16 @@ function complete.words(word, before)
   return words
 end
 
--- The same in the way of readline: their common beginning first; nil where there are none.
+-- The same in the way of readline: their common beginning first; that alone where it is more than WORD; nil where there
+-- are none.
 function complete.for_readline(word, before)
-  local words = complete.words(word, before)
+  local words, labels = complete.words(word, before, true)
   if #words < 2 then return words[1] and words or nil end
   local first, last, common = words[1], words[#words], 0
   while common < #first and first:byte(common + 1) == last:byte(common + 1) do common = common + 1 end
+  if common > #word then return { first:sub(1, common) } end
   table.insert(words, 1, first:sub(1, common))
-  return words
+  return words, labels
 end
 
 return complete

@@ -113,20 +113,23 @@ function Reader:punctuation(c)
       local parent = self.stack[#self.stack]
       local called = self.path or c == "{" and parent and parent.called or nil
       local strings = not self.path and parent and parent.called == called and parent.strings or {}
-      push(self, { open = c, called = c ~= "[" and called or nil, strings = strings, options = c == "{" })
+      push(self, { open = c, called = c ~= "[" and called or nil, strings = strings, options = c == "{",
+                   argument = 1 })
     end
   elseif c == ")" or c == "}" or c == "]" then
     pop(self, function(frame) return frame.open and CLOSING[frame.open] == c end)
     self.parameters = nil
   else
     self.path = nil
+    local top = self.stack[#self.stack]
+    if c == "," and top and top.argument then top.argument = top.argument + 1 end
   end
 end
 
 -- at(source) → of its end: typed = the string that is open, or nil; called = the name of the function, "uprobe",
--- "p:replace", in whose arguments it stands, or nil; options = true in a table there; strings = the strings before it
--- there; handler(name) → the call, { called, strings }, of whose argument, a function, NAME is the first parameter;
--- comment = true in a comment.
+-- "p:replace", in whose arguments it stands, or nil; argument = which of them, a number; options = true in a table
+-- there; strings = the strings before it there; handler(name) → the call, { called, strings }, of whose argument, a
+-- function, NAME is the first parameter; comment = true in a comment.
 function context.at(source)
   local self = setmetatable({ source = source, stack = {} }, Reader)
   local at = 1
@@ -134,7 +137,7 @@ function context.at(source)
   local top = self.stack[#self.stack] or {}
   local result = {
     typed = self.typed, comment = self.comment, called = self.typed and self.path or top.called,
-    options = top.options, strings = top.strings or {},
+    argument = top.argument, options = top.options, strings = top.strings or {},
   }
   function result.handler(name)
     for i = #self.stack, 1, -1 do

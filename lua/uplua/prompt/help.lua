@@ -17,7 +17,7 @@ help.OWN = {
     "runs the file; what it attached when it ran before, its timers and its at_exit functions are replaced" },
   { "reload", [[reload "x.lua"]], "the same as dofile" },
   { "explain", "explain(p), explain(2), explain()", "the compiled handler of a probe, of its number, of the last one" },
-  { "bt", "bt(p), bt(2), bt()", "prints the stack of a hit of that probe, once there is one within 10 s" },
+  { "bt", "bt(p), bt(2), bt()", "prints the last stack of that probe; the first time it waits for a hit" },
   { "live", [[live(n), live(function() return n:top(5) end, "200ms")]],
     "shows the value each second, until a key is pressed" },
   { "save", [[save "x.lua"]], "the session as a script that runs: what was entered without an error" },
@@ -57,6 +57,10 @@ local function overview()
   for i, row in ipairs(help.OWN) do commands[i] = row[1] end
   lines[#lines + 1] = "At the prompt"
   lines[#lines + 1] = wrapped(commands)
+  lines[#lines + 1] = "Begin with"
+  lines[#lines + 1] = '  n = count()'
+  lines[#lines + 1] = '  p = uprobe("libc:malloc", function(e) n[e.comm]:inc() end)'
+  lines[#lines + 1] = "  n"
   lines[#lines + 1] = 'help "uprobe", or ?uprobe, tells of a name; Ctrl-D ends, with a report'
   return table.concat(lines, "\n")
 end
@@ -79,6 +83,7 @@ local function of_name(name)
     if class then members, count = members_of(class) end
     return count > 0 and page .. "\n" .. members or page
   end
+  if api.of_type(name) then return api.of_type(name) end
   if class then return (members_of(class)) end
   local same = api.with_member(name)
   if #same > 0 then return nil, ("there is no '%s'; there is %s"):format(name, table.concat(same, ", ")) end

@@ -8,17 +8,15 @@ local value    = require "uplua.prompt.value"
 
 local look = {}
 
-local PATIENCE = 10     -- seconds for which bt waits for a hit
-local NAMED    = "100ms" -- until what a process has mapped is known, by which its stacks are walked and named
+local NAMED    = 1e8   -- ns until what a process has mapped is known, by which its stacks are walked and named
+local PATIENCE = "10s" -- for which bt waits for a first hit
 
 local own = run.part(function()
   return {
     fn = nil,    -- gives the text that is live; nil: nothing is
     timer = nil,
     rows = 0,    -- of the terminal, that it takes
-    ring = nil,  -- of bt, for the hits of all its looks
-    looks = {},  -- number → { again = the probe, name, hit }
-    number = 0,  -- of the last one
+    armed = setmetatable({}, { __mode = "k" }), -- probe → { kept, original, handler }: those whose stacks are kept
   }
 end)
 
@@ -27,6 +25,7 @@ local function handles() return require "uplua.probe.handle" end
 -- The probe that P means: itself, a number of `probes`, or nothing for the last one.
 local function probe_of(what, p)
   local list = handles().probes()
+  if #list == 0 then error(what .. ": there are no probes yet", 0) end
   if p == nil then p = #list end
   if type(p) == "number" then
     if not list[p] then
@@ -43,44 +42,95 @@ end
 -- explain([p]): its compiled handler beside its Lua lines, as --explain prints it.
 function look.explain(p) print((handles().explain(probe_of("explain", p)))) end
 
--- Ends the look NUMBER, and prints what was seen: called once the names of a stack are known, or when it has waited
--- long enough.
-local function finish(number)
-  local one = own().looks[number]
-  if not one then return end
-  own().looks[number] = nil
-  one.timer:cancel()
-  handles().remove(one.again)
-  print(one.hit and ("%s %d\n%s"):format(one.hit.comm, one.hit.pid, tostring(one.hit.stack))
-        or ("%s: not hit within %d s"):format(one.name, PATIENCE))
+-- --- bt ---
+
+-- A handler that keeps the stack in KEPT, and then does what ORIGINAL does.
+local function keeping(kept, original)
+  return function(e)
+    kept[0] = { stack = e:stack(), comm = e.comm, pid = e.pid, time = e.time }
+    original(e)
+  end
 end
 
-local function on_hit(hit)
-  local one = own().looks[hit.look]
-  if not one then return end
-  if not one.hit then
-    local number = hit.look
-    loop.after(NAMED, function() finish(number) end)
-  end
-  one.hit = { comm = hit.comm, pid = hit.pid, stack = hit.stack }
+-- Has the handler of PROBE keep its stacks from now on, unless it does. Returns what is known of that.
+local function arm(probe)
+  local armed = own().armed
+  local one = armed[probe]
+  if one and probe.handler == one.handler then return one end -- p:replace has another
+  if not probe.handler then error(("bt: %s %s has no handler of its own"):format(probe.kind, probe.spec), 0) end
+  local kept = require "uplua".hash { max = 1 }
+  one = { kept = kept, original = probe.handler, handler = keeping(kept, probe.handler) }
+  probe:replace(one.handler)
+  armed[probe] = one
+  return one
 end
 
--- bt([p]): prints the stack of a hit of the probe, once there is one: of the last one of a tenth of a second.
-function look.bt(p)
-  local probe = probe_of("bt", p)
-  local mine, up = own(), require "uplua"
-  if not mine.ring then
-    mine.ring = up.ring { size = 65536 }
-    mine.ring:each(on_hit)
+-- Whether all of the target has exited; of the whole machine never.
+local function is_over()
+  if core.target.command() then return core.target.status() ~= nil end
+  local pids = require "uplua".target().pids
+  for _, pid in ipairs(pids) do
+    if core.system.real_path(("/proc/%d"):format(pid)) then return false end
   end
-  local ring, number, name = mine.ring, mine.number + 1, ("%s %s"):format(probe.kind, probe.spec)
-  mine.number = number
-  local again = up.probe(("%s:%s"):format(probe.kind, probe.spec), function(e)
-    ring:emit { look = number, stack = e:stack(), comm = e.comm, pid = e.pid }
+  return #pids > 0
+end
+
+local function ago(ns)
+  local elapsed = require "uplua".now() - ns
+  return elapsed < 1e9 and "" or (", %s ago"):format(text.time(elapsed))
+end
+
+-- … and no more. Where the target has exited nothing can be attached, and nothing has to be: no handler runs again.
+local function disarm(probe)
+  local one = own().armed[probe]
+  if one and probe.handler == one.handler then
+    local ok, why = pcall(probe.replace, probe, one.original)
+    if not ok and not is_over() then error(why, 0) end
+    probe.handler = one.original
+  end
+  own().armed[probe] = nil
+end
+
+-- Prints the last stack that ONE has kept, and returns true; nothing where there is none.
+local function print_last(one)
+  local hit = one.kept[0]
+  if not hit then return false end
+  print(("%s %d%s\n%s"):format(hit.comm, hit.pid, ago(hit.time), tostring(hit.stack)))
+  return true
+end
+
+-- Waits up to PATIENCE ns for the first hit of ONE, of a probe called NAME; its stack is printed once what the process
+-- has mapped is known.
+local function await(one, name, patience)
+  local waited, seen, timer = 0, false, nil
+  timer = loop.every(NAMED, function()
+    waited = waited + NAMED
+    local done = seen and print_last(one)
+    seen = one.kept[0] ~= nil
+    if not done and not seen and waited >= patience then
+      done = true
+      print(("%s: not hit within %s; once it is, bt() shows its last stack"):format(name, text.time(patience)))
+    end
+    if done then timer:cancel() end
   end)
-  mine.looks[number] = {
-    again = again, name = name, timer = loop.after(PATIENCE * 1e9, function() finish(number) end),
-  }
+end
+
+-- bt([p [, patience]]): prints the last stack of the probe. Its handler keeps them from the first bt on, which waits
+-- for a hit; bt(p, false): no more.
+function look.bt(p, patience)
+  local probe = probe_of("bt", p)
+  local name = ("%s %s"):format(probe.kind, probe.spec)
+  if patience == false then return disarm(probe) end
+  local ns, wrong = text.wait(patience or PATIENCE)
+  if not ns then error("bt: " .. wrong, 0) end
+  local provider = require "uplua.probe.providers".find(probe.kind)
+  if provider and provider.of_nobody then
+    error(("bt: %s has no stack: no thread is there for it"):format(name), 0)
+  end
+  if own().armed[probe] and print_last(own().armed[probe]) then return end
+  if is_over() then error(("bt: %s: no stack was kept, and the target has exited"):format(name), 0) end
+  if probe.status == "detached" then error(("bt: %s is detached: attach() it first"):format(name), 0) end
+  await(arm(probe), name, ns)
 end
 
 -- --- live ---

@@ -4,6 +4,8 @@ local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local loop    = require "uplua.base.loop"
 local run     = require "uplua.base.run"
+local syntax  = require "uplua.base.syntax"
+local text    = require "uplua.base.text"
 local value   = require "uplua.prompt.value"
 
 local readline, target = core.readline, core.target
@@ -17,6 +19,7 @@ local own = run.part(function()
   return {
     pending = nil, -- the lines of a statement that is not complete yet
     ended = false,
+    told = {}, -- the losses of which the session has told, as keys
   }
 end)
 
@@ -37,6 +40,12 @@ end
 
 local function say(message) io.stdout:write("uplua: ", value.harmless(message), "\n") end
 
+-- Tells of an error, in red where colours are wanted.
+local function complain(message)
+  local head = require "uplua.term.terminal".color() and "\27[31muplua:\27[0m " or "uplua: "
+  io.stdout:write(head, value.harmless(message), "\n")
+end
+
 local function history_file()
   local home = core.system.environment "HOME"
   if not home or not home:find("^/") then return nil end
@@ -56,14 +65,23 @@ local function compile(source)
   chunk, message = load(source, "=prompt")
   if chunk then return chunk end
   if message:find("near '<eof>'$") or unfinished:find("near '<eof>'$") then return nil end
-  return nil, message
+  return nil, syntax.explained(message, source)
+end
+
+-- V as it is shown: who types the name of a function of the manual wants to know what it does.
+local function shown_as(v)
+  if type(v) == "function" then
+    local help = require "uplua.prompt.help"
+    if help.called(v) then return help.text(v) end
+  end
+  return value.show(v)
 end
 
 -- Shows the N values, and keeps them: `_` is the last one, `_1` the one before.
 local function show(values, n)
   local shown, lines = {}, false
   for i = 1, n do
-    shown[i] = value.show(values[i])
+    shown[i] = shown_as(values[i])
     lines = lines or shown[i]:find "\n"
     if values[i] ~= nil then
       rawset(_G, "_1", rawget(_G, "_"))
@@ -85,18 +103,49 @@ end
 
 local function declared() return package.loaded["uplua.probe.declare"] and require "uplua.probe.setup" end
 
+-- Tells of what was lost by now, each cause once: who looks at a number wants to know. The end has all of it.
+local function tell_losses()
+  local told = own().told
+  for _, lost in ipairs(declared() and declared().ledger(true) or {}) do
+    if not told[lost[1]] then
+      told[lost[1]] = true
+      say(("not everything was seen so far: %s × %s"):format(text.thousands(lost[2]), lost[1]))
+    end
+  end
+end
+
 -- Tells of an error. Where it is Ctrl-C's, that has been answered.
 local function failed(message)
   if core.loop.signal() == SIGINT and not own().ended then
     core.loop.forget()
     if not readline.editing() then print() end -- behind the ^C that the terminal shows
   end
-  say(message)
+  complain(message)
+end
+
+-- The globals as they are, name → value: a function that has them so again.
+local function keep_globals()
+  local before = {}
+  for name, global in next, _G do before[name] = global end
+  return function()
+    for name in next, _G do
+      if before[name] == nil then rawset(_G, name, nil) end
+    end
+    for name, global in next, before do rawset(_G, name, global) end
+  end
+end
+
+-- Takes back what an entry that has failed did: UNDO, functions for its timers and the like, and its GLOBALS. Who has
+-- ended it by Ctrl-C may want to know how far it came: then these stay.
+local function take_back(undo, globals)
+  for i = #undo, 1, -1 do undo[i]() end
+  if core.loop.signal() ~= SIGINT then globals() end
 end
 
 -- Runs chunk(...), compiles and attaches what it declared, and shows its values. On an error nothing of it stays.
 local function execute(chunk, ...)
-  local ok, values, n = xpcall(function(...)
+  local undo, globals = {}, keep_globals()
+  local ok, values, n = loop.taking(function(fn) undo[#undo + 1] = fn end, xpcall, function(...)
     local values, n = values_of(chunk(...))
     commit(declared())
     return values, n
@@ -105,9 +154,11 @@ local function execute(chunk, ...)
   if ok then
     for _, told in ipairs(files and files.keep() or {}) do say(told) end
     ok, values = xpcall(show, failure.trace, values, n)
+    tell_losses()
   else
     if declared() then declared().discard() end
     if files then files.discard() end
+    take_back(undo, globals)
   end
   if not ok then failed(values) end
   return ok
@@ -119,20 +170,26 @@ local function enter(line, whole)
   local source = mine.pending and not whole and mine.pending .. "\n" .. line or line
   mine.pending = nil
   if not source:find("%S") then return end
-  local asked = source:match "^%s*%?%s*([^\n]-)%s*$"
+  local advice = require "uplua.prompt.advice"
+  local asked, instead = source:match "^%s*%?%s*([^\n]-)%s*$", advice.before(source)
   local chunk, message
-  if not asked then chunk, message = compile(source) end
-  if not (asked or chunk or message) then
+  if not (asked or instead) then chunk, message = compile(source) end
+  if not (asked or instead or chunk or message) then
     mine.pending = source
     return
   end
   readline.remember(source)
   if asked then
     print(require "uplua.prompt.help".text(asked))
+  elseif instead then
+    say(instead)
   elseif chunk then
-    if execute(chunk) then require "uplua.prompt.save".keep(source) end
+    if not execute(chunk) then return end
+    require "uplua.prompt.save".keep(source)
+    local why_gone = advice.behind(source)
+    if why_gone then say(why_gone) end
   else
-    say(message)
+    complain(message)
   end
 end
 
@@ -162,6 +219,8 @@ local function on_input()
   else
     print()
     own().ended = true
+    local goes_on = target.command() and not target.status() and not target.waits()
+    if goes_on then say(target.command() .. " goes on; it is not traced any more") end
     loop.stop("end of input")
   end
   if not loop.stopping() then edit() end
@@ -225,13 +284,19 @@ function prompt.run(duration, watch_target, chunk)
   core.loop.at_once(true)
   loop.hook { failed = callback_failed, warn = say, flush = flush, interrupted = on_signal }
   print(("uplua %s; help() tells what there is, Ctrl-D ends, with a report"):format(core.version))
+  local missing = core.system.capability_missing()
+  if missing then say(("this process lacks %s: it cannot trace; run as root or with sudo"):format(missing)) end
   if chunk then
     execute(function(...) require "uplua.prompt.files".run(arg[0], chunk, ...) end, unpack(arg))
   end
   if target.command() and target.waits() then
     say(target.command() .. " is ready; it starts with the first probe")
   end
-  watch_target(function() say("the target has exited") end)
+  readline.share(target.command() ~= nil and require "uplua.term.terminal".interactive())
+  watch_target(function()
+    readline.share(false)
+    say("the target has exited")
+  end)
   loop.watch(STDIN, on_input)
   if not loop.stopping() then edit() end
   local ok, message = xpcall(loop.run, failure.trace, duration)

@@ -1,5 +1,6 @@
 -- What can stand in a string that is being typed: specs of probes, files, names of the manual. Each function gets what
--- is typed and gives whole strings that begin so, or more.
+-- is typed and gives whole strings that begin so, or more; and true, where there are no more and they are sorted.
+-- BRIEF: where all of them go on alike, that beginning is enough.
 local core = require "uplua.core"
 
 local specs = {}
@@ -7,13 +8,14 @@ local specs = {}
 local MOST_SYSCALLS = 1024 -- numbers: more than any kernel has
 
 -- WORDS that begin with TYPED.
-local function beginning(typed, words)
+function specs.beginning(typed, words)
   local list = {}
   for _, word in ipairs(words) do
     if word:sub(1, #typed) == typed then list[#list + 1] = word end
   end
   return list
 end
+local beginning = specs.beginning
 
 local function with_prefix(prefix, words)
   local list = {}
@@ -55,10 +57,10 @@ local function modules(typed)
   return append(list, specs.files(typed))
 end
 
-local function functions(typed)
+local function functions(typed, brief)
   local binary, start = typed:match "^([^:]+):(.*)$"
   if not binary then return modules(typed) end
-  return with_prefix(binary .. ":", try(core.module.functions, binary, start))
+  return try(core.module.functions, binary, start, brief), true
 end
 
 local function usdt(typed)
@@ -139,16 +141,15 @@ specs.of.probe, specs.of.retprobe, specs.of.list = any, any, any
 -- Names of the manual, for help.
 function specs.of.help(typed) return beginning(typed, require "uplua.api.help".names()) end
 
--- The strings that begin with TYPED, of the argument of the function CALLED (nil: of no function), sorted.
-function specs.words(called, typed)
-  local list = (specs.of[called] or specs.files)(typed)
+-- The strings that begin with TYPED, of the argument of the function CALLED (nil: of no function), sorted; and word →
+-- what is shown for it, where that is another text. BRIEF: as above.
+function specs.words(called, typed, brief)
+  local command, pid = typed:match "^(.*%s%-%-%s+)(%d*)$" -- a command line of uplua's, as os.execute takes
+  if command then return require "uplua.prompt.processes".beginning(command, pid) end
+  local list, done = (specs.of[called] or specs.files)(typed, brief)
+  if done then return list end -- of 50,000 functions each look would take as long as finding them
   list = beginning(typed, list)
-  for i = 2, #list do
-    if list[i] < list[i - 1] then -- functions are sorted: 50,000 would take longer than all the rest
-      table.sort(list)
-      break
-    end
-  end
+  table.sort(list)
   local once = {}
   for i, word in ipairs(list) do
     if word ~= list[i - 1] then once[#once + 1] = word end

@@ -1,6 +1,7 @@
 -- How the prompt shows values: as one would write them. A table stands on one line if it fits the terminal, else with a
 -- line for each entry; what is shown is cut at a number of entries and lines, and says so. Nothing of it runs code of
 -- the user's but __tostring, and nothing that a target chose drives the terminal.
+local cdata    = require "uplua.prompt.cdata"
 local ffi      = require "ffi"
 local names    = require "uplua.prompt.names"
 local order    = require "uplua.objects.order"
@@ -64,6 +65,10 @@ local function leaf(v, most)
   if kind == "string" then return quoted(v, most) end
   if kind == "number" or kind == "cdata" and is_integer(v) then return number(v) end
   if kind == "function" then return "function: " .. text.escape(names.of_function(v)) end
+  if kind == "cdata" then
+    local shown, bytes = cdata.text(v)
+    return bytes and quoted(bytes, most) or value.harmless(shown)
+  end
   return value.harmless(tostring(v))
 end
 
@@ -103,6 +108,15 @@ local function entries(v, path)
       end
     end
     return list, #list
+  end
+  if type(v) == "cdata" and not is_integer(v) then
+    local parts, count = cdata.parts(v, MOST_ENTRIES)
+    for _, part in ipairs(parts or {}) do
+      local name, field = part[1], part[2]
+      local of_array = type(name) == "number"
+      add(of_array and "" or name .. " = ", field, of_array and ("[%d]"):format(name) or "." .. name)
+    end
+    return parts and list, count
   end
   if not is_plain_table(v) then return nil end
   local length = 0
@@ -210,7 +224,7 @@ function value.show(v, width)
   local keys, values = nil, nil
   if type(v) == "function" then keys, values = order.listed(v) end
   if keys then return value.harmless(printer.entries(keys, values, #keys)) end
-  if not (record.is(v) or is_plain_table(v)) then return leaf(v, LONGEST) end
+  if not (record.is(v) or is_plain_table(v) or type(v) == "cdata") then return leaf(v, LONGEST) end
   width = math.max(width or terminal.size() or 80, NARROWEST)
   local out = { width = width, open = {} }
   block(out, "", v, "_", "", "")

@@ -20,28 +20,41 @@ among the installed scripts before the current folder.
       --follow          traces the processes that the target starts, too, and those that they start
       --cgroup PATTERN  traces only what runs in these cgroups or below, as in --cgroup 'system.slice/nginx*'
       --comm NAME       traces only threads of this name; 'NAME*': all that begin so; may be repeated
-      --cpu LIST        samples and counts on these CPUs only, as in --cpu 0,2-3
+      --cpu LIST        traces only what happens on these CPUs, as in --cpu 0,2-3
       --returns instructions    sees the returns of functions at their return instructions: for programs that switch
                         stacks
       --watch           when the script's file is saved, it takes the place of what runs; its maps keep what they hold
+      --top N           of tables, and of counts and maps that are printed, the N largest; 0: all
+      --interval TIME   has a script that reports by up.report do so each TIME, too
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
+  -o, --output FILE     writes the report to FILE, apart from what a command prints
+      --format json|csv|text    the report as JSON Lines, or its tables as CSV, instead of text (doc/formats.md)
+      --strict          exit status 3 where not everything was seen: the ledger is not empty
+      --lines           frames of stacks with file and line of the source, and a line for each inlined function
+      --modules         … with the program or library, --addresses: with the address
+      --addresses
+      --user            of stacks the program's part alone, --kernel: the kernel's
+      --kernel
       --emit FILE       writes the compiled handlers as a BPF object to FILE and attaches nothing
       --check           compiles the handlers and attaches nothing: whether a script is right, without rights
       --explain         prints the compiled handlers beside their Lua lines and attaches nothing
       --info            prints what this kernel offers, and how each kind of probe is set with it
+      --new NAME [SPEC...]  writes the script NAME.lua with these probes, its test and its page, to begin with
+      --test DIR        runs the tests of a script library, DIR/*_test.lua and DIR/tests/*_test.lua; or one test
       --scripts         lists the scripts that can be run by their names, with what each is for
       --self            traces uplua itself too
       --trust           as root, also runs scripts and modules that other users can write
       --list KIND[:WHAT]    prints what can be probed: 'uprobe:libc:mal*', usdt:PID, usdt:FILE:PROVIDER:NAME,
                         'tracepoint:sched:*', 'syscall:open*', 'kprobe:vfs_*'; patterns are * ? []
   -v, --verbose         with --list, the arguments and their types too, and of functions where a probe stands
-      --json            prints what --list and --info tell as JSON; needs lua-cjson
+      --json            prints what --list and --info tell as JSON
       --symbolize PID ADDRESS...  prints the functions that hold these addresses of a process
       --unwind-info FILE [ADDRESS]  prints how stacks are walked through FILE's code, or its code at ADDRESS
   -V, --version
   -h, --help
 
-Exit status: 0, 1 for an error, 2 for wrong usage; the command's own if one was started and ended.
+Exit status: 0, 1 for an error, 2 for wrong usage, 3 for losses with --strict; else the command's own if one was
+started and ended.
 ]]
 
 local Usage = { __tostring = function(self) return self.text end }
@@ -79,15 +92,19 @@ end
 
 local MOST_CPUS = 1024 -- CPU_SETSIZE
 
--- "0,2-3" → { 0, 2, 3 }, or nil
+-- "0,2-3" → { 0, 2, 3 }, in ascending order and each once, or nil
 local function parse_cpus(list)
-  local cpus = {}
+  local cpus, has = {}, {}
   for range in (list .. ","):gmatch "([^,]*)," do
     local low, high = range:match "^(%d+)%-?(%d*)$"
     low, high = tonumber(low), tonumber(high) or tonumber(low)
     if not low or low > high or high >= MOST_CPUS or range:find "%-$" then return nil end
-    for cpu = low, high do cpus[#cpus + 1] = cpu end
+    for cpu = low, high do
+      if not has[cpu] then cpus[#cpus + 1] = cpu end
+      has[cpu] = true
+    end
   end
+  table.sort(cpus)
   return cpus
 end
 
@@ -142,8 +159,15 @@ local function add_code(options, code)
   options.code = options.code and options.code .. "\n" .. code or code
 end
 
+local function set_stacks(options, part)
+  if options.stacks and options.stacks ~= part then wrong("--user and --kernel together leave nothing") end
+  options.stacks = part
+end
+
 -- Each option: what it does with its value; `flag` has none.
 local NO_ADDRESSES = "--symbolize needs a PID and addresses, as in --symbolize 4242 0x7f3a1c29ef04"
+
+local FORMATS = { json = true, csv = true, text = true }
 
 local known = {
   ["--execute"]  = { value = "CODE", set = add_code },
@@ -191,10 +215,34 @@ local known = {
     if not ns then wrong("--duration: %s", message) end
     options.duration = ns
   end },
+  ["--output"]   = { value = "FILE", set = function(options, file) options.output = file end },
+  ["--format"]   = { value = "json|csv|text", set = function(options, name)
+    if not FORMATS[name] then wrong("--format is json, csv or text; got '%s'", name) end
+    options.format = name
+  end },
+  ["--strict"]   = { set = function(options) options.strict = true end },
+  ["--lines"]    = { set = function(options) options.lines = true end },
+  ["--modules"]  = { set = function(options) options.modules = true end },
+  ["--addresses"] = { set = function(options) options.addresses = true end },
+  ["--top"]      = { value = "N", set = function(options, value)
+    local n = tonumber(value)
+    if not n or n < 0 or n ~= math.floor(n) then wrong("--top needs a whole number from 0 up; got '%s'", value) end
+    options.top = n
+  end },
+  ["--interval"] = { value = "TIME", set = function(options, value)
+    local ns, message = text.duration(value)
+    if not ns then wrong("--interval: %s", message) end
+    if ns < 1e7 then wrong("--interval: %s is below the least, 10ms", value) end
+    options.interval = ns
+  end },
+  ["--kernel"]   = { set = function(options) set_stacks(options, "kernel") end },
+  ["--user"]     = { set = function(options) set_stacks(options, "user") end },
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },
   ["--check"]    = { set = function(options) options.check, options.explain = true, true end },
   ["--explain"]  = { set = function(options) options.explain = true end },
   ["--info"]     = { set = function(options) options.info = true end },
+  ["--new"]      = { value = "NAME", set = function(options, name) options.new = name end },
+  ["--test"]     = { value = "DIR", set = function(options, folder) options.test = folder end },
   ["--scripts"]  = { set = function(options) options.scripts = true end },
   ["--trust"]    = { set = function(options) options.trust = true end },
   ["--self"]     = { set = function(options) options.self = true end },
@@ -211,13 +259,23 @@ local known = {
   ["--help"]     = { set = function(options) options.help = true end },
 }
 local short = {
-  e = "--execute", i = "--interactive", p = "--pid", c = "--command", V = "--version", h = "--help", v = "--verbose",
+  e = "--execute", i = "--interactive", p = "--pid", c = "--command", o = "--output", V = "--version", h = "--help",
+  v = "--verbose",
 }
 
--- True if NAME, "--duration" or "-p", is one of uplua's own options.
-function cli.has_option(name) return known[name] ~= nil or short[name:match "^%-(%a)$"] ~= nil end
+-- Those that are of the report, and may stand behind the script's name, too, where the script has none of that name.
+cli.REPORT = {
+  ["--output"] = true, ["--format"] = true, ["--strict"] = true, ["--lines"] = true, ["--modules"] = true,
+  ["--addresses"] = true, ["--kernel"] = true, ["--user"] = true, ["--interval"] = true,
+  ["--top"] = true,
+}
 
-local function set_option(options, name, value, argv, i)
+-- The name of the option "-o" or "--output", nil for none.
+function cli.long(name) return known[name] and name or short[name:match "^%-(%a)$"] end
+
+-- Sets the option NAME, whose VALUE may be the next of ARGV after I, in OPTIONS. Returns the I of its last word. Raises
+-- what is wrong.
+function cli.set(options, name, value, argv, i)
   local option = known[name]
   if not option then
     local near = text.nearest(name, known)
@@ -279,13 +337,13 @@ function cli.parse(argv)
     local word = argv[i]
     if word:find("^%-%-") then
       local name, value = word:match("^(%-%-[^=]+)=(.*)$")
-      i = set_option(options, name or word, value, argv, i)
+      i = cli.set(options, name or word, value, argv, i)
     else
       local name = short[word:sub(2, 2)]
       if not name then wrong("no such option: %s", word) end
       local rest = word:sub(3)
       if rest ~= "" and not known[name].value then wrong("no such option: %s", word) end
-      i = set_option(options, name, rest ~= "" and rest or nil, argv, i)
+      i = cli.set(options, name, rest ~= "" and rest or nil, argv, i)
     end
     i = i + 1
   end

@@ -69,8 +69,7 @@ function info.report()
 end
 
 -- The same as one line of JSON: { version, kernel, architecture, capability_missing, namespace_problem,
--- features = { { name, text, available, untried, why }, … }, kinds = { { name, way, missing }, … } }. Raises if
--- lua-cjson is not there.
+-- features = { { name, text, available, untried, why }, … }, kinds = { { name, way, missing }, … } }.
 function info.json()
   local kinds = {}
   for i, kind in ipairs(info.kinds()) do kinds[i] = { name = kind.name, way = kind[1], missing = kind[2] } end

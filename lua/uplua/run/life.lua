@@ -2,7 +2,9 @@
 -- of the current run (uplua.base.run).
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
+local format  = require "uplua.objects.format"
 local loop    = require "uplua.base.loop"
+local options = require "uplua.options"
 local run     = require "uplua.base.run"
 
 local target = core.target
@@ -10,6 +12,7 @@ local target = core.target
 local life = {}
 
 local SIGINT, SIGKILL, SIGPIPE, SIGTERM = 2, 9, 13, 15
+local LOST = 3 -- the exit status of --strict where not everything was seen
 local PATIENCE = "3s" -- that a command gets to end after Ctrl-C, while it is still traced
 
 -- A module that counts only where the script has used it: what was never loaded has nothing pending, attached or lost.
@@ -55,12 +58,22 @@ end
 
 local own = run.part(function() return { signal = nil } end) -- the one that asked to stop
 
+-- The terminal has shown "^C" where its cursor is: the report begins on a line of its own.
+local function end_echo()
+  local is_terminal = core.system.is_terminal
+  local stream = is_terminal(2) and io.stderr or is_terminal(1) and io.stdout
+  if not stream then return end
+  stream:write "\n"
+  stream:flush()
+end
+
 -- The first request to stop. A command that was started gets it too, and is traced until it has ended. Where nobody
 -- reads the output any more, nobody else ends the command either.
 local function on_signal(number, from_terminal)
   core.loop.take()
   local mine = own()
   if loop.stopping() or mine.signal then return end -- each round of the loop asks
+  if from_terminal then end_echo() end
   mine.signal = number
   if target.command() and not target.status() then
     if number == SIGPIPE then
@@ -97,8 +110,12 @@ local function print_unread()
   end
   table.sort(objects, function(a, b) return rawget(a, "id") < rawget(b, "id") end)
   for _, value in ipairs(objects) do
-    local shown = texts[value] or tostring(value)
-    print(names[value] .. ":" .. (shown:find("\n") and "\n" or " ") .. shown)
+    if format.is_data() then
+      format.object(value, names[value])
+    else
+      local shown = texts[value] or tostring(value)
+      print(names[value] .. ":" .. (shown:find("\n") and "\n" or " ") .. shown)
+    end
   end
   for _, named in ipairs(loaded "probe.counter" and require "uplua.probe.counter".unread(_G) or {}) do
     print(named[1] .. ":\n" .. tostring(named[2]))
@@ -132,25 +149,47 @@ local function report()
   life.try(function()
     local lost = setup and setup.ledger() or {}
     for _, entry in ipairs(counter and counter.lost() or {}) do lost[#lost + 1] = entry end
+    format.ledger(lost)
     life.print_lost(lost)
+    if #lost > 0 and options.strict then loop.ask(LOST) end
   end)
+  life.try(format.finish)
   io.stdout:flush()
 end
 
--- Compiles and attaches what the chunk declared, hands out what it printed, for whoever waits for that, then lets the
--- command begin.
-local function commit()
+local function commit_declared()
   local setup = used_setup()
   if setup then setup.commit() end
+end
+
+-- Compiles and attaches what the chunk declared, and what at_start's functions did, hands out what it printed, for
+-- whoever waits for that, then lets the command begin.
+local function commit()
+  require "uplua.run.report".check()
+  commit_declared()
   loop.run_starts()
+  commit_declared()
   loop.flush()
-  local released = setup or target
+  local released = used_setup() or target
   released.release()
+end
+
+-- Compiles and attaches what callbacks have declared, a setup of its own. If anything fails, nothing of it stays.
+local function commit_later()
+  local declare = loaded "probe.declare"
+  if not (declare and declare.is_pending()) or loop.stopping() then return end
+  local setup = used_setup()
+  local ok = loop.call(function()
+    setup.commit()
+    if setup.attached() then setup.release() end
+  end)
+  if not ok then setup.discard() end
 end
 
 -- Where a run fails before it has begun: the status of the signal that ended it there, or 1.
 local function failed()
   local number = core.loop.signal()
+  loop.run_failures()
   target.close()
   return number and 128 + number or 1
 end
@@ -182,14 +221,14 @@ end
 -- The begin of a run of OPTIONS: its target, what chunk(...) declares, and the command. False and the exit status where
 -- there is nothing to be waited for: it has failed, or is over.
 function life.begin(options, chunk, ...)
-  if not life.try(life.open_target, options) then return false, 1 end
+  if not (life.try(format.begin) and life.try(life.open_target, options)) then return false, 1 end
   loop.hook { interrupted = on_signal, has_probes = function()
     local declare, counter = loaded "probe.declare", loaded "probe.counter"
     return declare and declare.used() or counter and counter.counts()
-  end }
+  end, called = commit_later }
   local watch = options.watch and require "uplua.run.watch"
   if watch then
-    if not life.try(watch.begin, arg[0], chunk, ...) then return false, failed() end
+    if not life.try(watch.begin, arg[0], ...) then return false, failed() end
   elseif not life.try(chunk, ...) then
     return false, failed()
   end
@@ -197,6 +236,7 @@ function life.begin(options, chunk, ...)
     local setup = used_setup()
     local ok = not setup or life.try(setup.commit)
     if ok and options.check then print_checked() end
+    life.try(format.finish)
     target.close()
     return false, ok and 0 or 1
   end

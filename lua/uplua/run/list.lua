@@ -3,11 +3,13 @@
 -- it:
 --   arguments   { { name, type, source }, … }: of e.args, its type in handlers, its type in the kernel's source or
 --               where it is
+--   result      of a return, its type in the source
 --   places      of a USDT probe: { { count, semaphore, arguments, problem }, … }, one for each set of places at which
 --               that is the same
 --   offset, at, why   of a function: the file offset of its probe, how far behind the entry that is, and why there
 --   what        what can be given where the spec has words in capitals; the size of a variable
 -- or it has `left_out`, a function that a pattern names and that is not probed, and `why`.
+local core           = require "uplua.core"
 local cli       = require "uplua.run.cli"
 local failure   = require "uplua.base.failure"
 local providers = require "uplua.probe.providers"
@@ -32,6 +34,7 @@ local function print_details(entry)
   for _, argument in ipairs(entry.arguments or {}) do
     print(("    %s %s  (%s)"):format(argument.name, argument.type, text.escape(argument.source)))
   end
+  if entry.result then print(("    returns %s  (e.ret)"):format(text.escape(entry.result))) end
   if entry.offset then
     local at, why = entry.at > 0 and (", at +%#x"):format(entry.at) or "", entry.why and ": " .. entry.why or ""
     print(("    file offset %#x%s%s"):format(entry.offset, at, why))
@@ -47,7 +50,22 @@ local function print_text(entry, verbose)
   end
 end
 
+-- ENTRIES by name, of equal names as the file has them, and what is left out behind.
+local function sorted(entries)
+  local place = {}
+  for i, entry in ipairs(entries) do place[entry] = i end
+  table.sort(entries, function(a, b)
+    if (a.probe == nil) ~= (b.probe == nil) then return a.probe ~= nil end
+    local x, y = a.probe or a.left_out, b.probe or b.left_out
+    if x ~= y then return x < y end
+    return place[a] < place[b]
+  end)
+  return entries
+end
+
 local list = {}
+
+local function wrong(format, ...) cli.wrong("--list: " .. format, ...) end
 
 -- The entries for WHAT, "usdt:4242"; DETAILS: with the arguments of tracepoints and system calls. Raises what is wrong.
 function list.list(what, details)
@@ -60,12 +78,16 @@ function list.list(what, details)
     local names = {}
     for _, one in ipairs(providers.all()) do names[#names + 1] = one.list and one.name end
     table.sort(names)
-    local near, tracepoint = text.nearest(name, names), providers.find "tracepoint".hint(what)
-    local hint = near and ("; did you mean %s?"):format(near) or tracepoint or ""
-    cli.wrong("--list: no such kind of probe: %s%s; there is %s", name, hint, table.concat(names, ", "))
+    local near, hint = text.nearest(name, names), providers.find "tracepoint".hint(what)
+    if near then
+      hint = ("; did you mean %s:%s?"):format(near, rest)
+    elseif not hint and name:find "/" and core.system.is_file(name) then
+      hint = ("; did you mean 'uprobe:%s:%s'?"):format(name, rest ~= "" and rest or "*")
+    end
+    cli.wrong("--list: no such kind of probe: %s%s; there is %s", name, hint or "", table.concat(names, ", "))
   end
-  local ok, result = pcall(provider.list, rest, details, cli.wrong)
-  if ok then return result end
+  local ok, result = pcall(provider.list, rest, details, wrong)
+  if ok then return sorted(result) end
   if cli.is_usage(result) then error(result, 0) end
   failure.mistake(tostring(result))
 end

@@ -6,6 +6,7 @@ local life    = require "uplua.run.life"
 local loop    = require "uplua.base.loop"
 local run     = require "uplua.base.run"
 local script  = require "uplua.run.script"
+local syntax  = require "uplua.base.syntax"
 
 local target, try = core.target, life.try
 
@@ -24,6 +25,16 @@ local function load_script(options)
   return chunk
 end
 
+-- Raises that the script of OPTIONS was given words that it never looks at.
+local function check_arguments(options)
+  local word = options.arguments[1]
+  local path = word and options.script and options.script ~= "-" and script.find(options.script)
+  if path and not script.takes_arguments(path) then
+    cli.wrong("%s takes no options or arguments, but '%s' was given; uplua's options stand before its name, the target "
+      .. "after --", options.script, word)
+  end
+end
+
 -- The chunk to run, with the globals that it expects. nil after a report.
 local function load_chunk(options)
   script.restrict_loading()
@@ -33,7 +44,7 @@ local function load_chunk(options)
   script.set_module_path(nil)
   script.open_api()
   local chunk, message = load(options.code, "=-e")
-  if not chunk then failure.report(message) end
+  if not chunk then failure.report(syntax.explained(message, options.code)) end
   return chunk
 end
 
@@ -63,7 +74,7 @@ local function run_prompt(options)
       chunk = load_script(options)
     else
       chunk, message = load(options.code, "=-e")
-      if not chunk then failure.report(message) end
+      if not chunk then failure.report(syntax.explained(message, options.code)) end
     end
     if not chunk then return 1 end
   else
@@ -83,13 +94,24 @@ local function refuse(message)
   return cli.is_usage(message) and 2 or 1
 end
 
+-- Calls fn(), a report of what there is, or refuses what it raises. Returns the exit status: fn's, or 0.
+local function report(fn)
+  local ok, result = pcall(fn)
+  target.close()
+  return ok and (result or 0) or not ok and refuse(result)
+end
+
 local function list(options)
-  local ok, message = pcall(function()
+  return report(function()
     life.open_target(options)
     require "uplua.run.list".print(options.list, options.verbose, options.json)
   end)
-  target.close()
-  return ok and 0 or refuse(message)
+end
+
+local function write_skeleton(options)
+  return report(function()
+    require "uplua.run.skeleton".write(options.new, { options.script, unpack(options.arguments) })
+  end)
 end
 
 -- main(argv) → exit status. ARGV[0] is the program.
@@ -108,17 +130,21 @@ return function(argv)
     return try(require "uplua.stack.unwind_info", options.unwind_info, options.script, options.arguments[1]) and 0 or 1
   end
   if options.list then return list(options) end
+  if options.new then return write_skeleton(options) end
+  if options.test then return report(function() return require "uplua.run.tests".run(options.test) end) end
   if options.symbolize then
     local done = try(require "uplua.stack.symbolize", options.symbolize, { options.script, unpack(options.arguments) })
     life.print_lost(require "uplua.stack.frame".unread())
     return done and 0 or 1
   end
+  local taken, why = pcall(check_arguments, options)
+  if not taken then return refuse(why) end
   local on_terminal = core.system.is_terminal(0) and core.system.is_terminal(1)
   if options.interactive and not on_terminal then
     return refuse "-i needs a terminal; without one, uplua - runs standard input"
   end
   if not options.interactive and (options.script or options.code) then return run_script(options) end
   if on_terminal then return run_prompt(options) end
-  io.stderr:write(cli.usage, "\n")
-  return 2
+  return refuse(select(2, pcall(cli.wrong, "there is no script to run: name one, or give -e CODE; without one uplua " ..
+    "is a prompt, which needs a terminal, and uplua - runs standard input")))
 end

@@ -3,6 +3,8 @@
 local options = require "uplua.options"
 local system  = require "uplua.core".system
 local run     = require "uplua.base.run"
+local shipped = require "uplua.base.shipped"
+local syntax  = require "uplua.base.syntax"
 local text    = require "uplua.base.text"
 
 local script = {}
@@ -45,27 +47,33 @@ local function add_rocks(places, tree)
   end
 end
 
--- LuaRocks' trees for LuaJIT: the machine's, and that of who runs uplua. For root that is root's own; another user's
--- (sudo -E) only with --trust.
+-- LuaRocks' trees for LuaJIT: those of who runs uplua, and the machine's. For root that is root's own; another user's
+-- only with --trust: what $HOME leads to (sudo -E), and what who called sudo has, which is left out without a word. The
+-- second result is that one, where it is left out.
 local function trees()
-  local list, home = { "/usr/local" }, system.environment "HOME"
+  local list, home, caller = {}, system.environment "HOME", system.sudo_home()
   local tree = home and home:find "^/" and home .. "/.luarocks"
   local problem = tree and not options.trust and system.trust_problem(tree)
   if problem then
     tell(("root uses nothing of %s: %s; change that, or say --trust"):format(text.escape(tree), text.escape(problem)))
   elseif tree then
-    table.insert(list, 1, tree)
+    list[1] = tree
   end
-  return list
+  local of_caller = caller and caller ~= home and caller:find "^/" and caller .. "/.luarocks"
+  local left_out = of_caller and not options.trust and system.trust_problem(of_caller)
+  if of_caller and not left_out then list[#list + 1] = of_caller end
+  list[#list + 1] = "/usr/local"
+  return list, left_out and of_caller or nil
 end
 
 -- Where scripts are looked up before the current folder, in this order: of each its `folder`, and its `origin` where
--- that is not uplua itself.
+-- that is not uplua itself; `inside` is true of those in uplua's own file.
 --   $UPLUA_PATH, folders separated by colons: not in a process with more rights than who started it (setuid, file
 --   capabilities: glibc's secure_getenv). Root by sudo has what sudo lets through, which by default is not this.
 --   ~/.local/share/uplua/scripts, under the same condition; for root by sudo also that of who called sudo
 --   what `make install` installed, beside the binary: bin/../share/uplua/scripts
 --   the source tree's scripts, beside the binary
+--   those in uplua's own file, where that is all that is installed
 --   the scripts of LuaRocks' rocks
 -- Entries that are not absolute would depend on the current folder, and are left out, which is said once.
 local function places()
@@ -89,6 +97,7 @@ local function places()
     add(here:gsub("/[^/]*$", "") .. "/share/uplua/scripts")
     add(here .. "/scripts")
   end
+  list[#list + 1] = { folder = shipped.FOLDER, inside = true }
   for _, tree in ipairs(trees()) do add_rocks(list, tree) end
   return list
 end
@@ -96,8 +105,16 @@ end
 -- The folders of places(), by which modules are found, too.
 function script.folders()
   local folders = {}
-  for i, place in ipairs(places()) do folders[i] = place.folder end
+  for _, place in ipairs(places()) do
+    if not place.inside then folders[#folders + 1] = place.folder end
+  end
   return folders
+end
+
+-- True if PATH, in PLACE, is a script.
+local function is_there(place, path)
+  if place.inside then return shipped.text(path) ~= nil end
+  return system.is_file(path)
 end
 
 -- The path of the script NAME in the places, nil where none has it. One of a user's that stands before a script of
@@ -106,7 +123,7 @@ local function find_in_places(name)
   local found, origin
   for _, place in ipairs(places()) do
     local path = place.folder .. "/" .. name
-    if system.is_file(path) then
+    if is_there(place, path) then
       if not found then
         found, origin = path, place.origin
       elseif origin and not place.origin then
@@ -121,8 +138,8 @@ end
 -- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current
 -- one. nil and a message if there is none.
 function script.find(name)
-  -- "uplua.lua" and "uplua/…" as the names of chunks are uplua's own (uplua.base.failure).
-  local here = name:find("^uplua[./]") and "./" .. name or name
+  -- "uplua.lua" and "uplua/…" as the names of chunks are uplua's own (uplua.base.failure), "uplua:/…" its scripts.
+  local here = name:find("^uplua[./:]") and "./" .. name or name
   if name:find("/", 1, true) then
     if system.is_file(name) then return here end
     return nil, ("no such script: %s%s"):format(name, system.real_path(name) and ": it is a folder" or "")
@@ -133,17 +150,32 @@ function script.find(name)
   if not name:find("%.lua$") and script.find(name .. ".lua") then
     return nil, ("no such script: %s; did you mean %s.lua?"):format(name, name)
   end
-  return nil, ("no such script: %s; looked in %s and the current folder"):format(name,
-    table.concat(script.folders(), ", "))
+  local _, left_out = trees()
+  return nil, ("no such script: %s; looked in %s and the current folder%s"):format(name,
+    table.concat(script.folders(), ", "),
+    left_out and ("; --trust looks among the rocks in %s, too"):format(text.escape(left_out)) or "")
 end
 
 -- What the script at PATH says of itself: its banner's line "name: question", without the name; "" where it has none.
 function script.summary(path)
-  local file = io.open(path)
-  if not file then return "" end
-  local head = file:read(4096) or ""
-  file:close()
+  local head = shipped.text(path)
+  if not head then
+    local file = io.open(path)
+    if not file then return "" end
+    head = file:read(4096) or ""
+    file:close()
+  end
   return head:match "^%-%-%[=*%[%s*[%w_%-]+: ([^\n]+)" or head:match "^%-%- ([^\n]+)" or ""
+end
+
+-- Whether the script at PATH may look at the words behind its name: its text mentions `arg`, `args` or `...`. One that
+-- does not would trace the whole machine where somebody asks it for --help.
+function script.takes_arguments(path)
+  local file = io.open(path)
+  if not file then return true end
+  local source = file:read "*a"
+  file:close()
+  return source:find "%f[%w_]args?%f[^%w_]" ~= nil or source:find("...", 1, true) ~= nil
 end
 
 -- The report of --scripts: the scripts of all folders by name, those that are found first, with a line that says what
@@ -151,9 +183,9 @@ end
 function script.report()
   local seen, rows, width = {}, {}, 0
   for _, place in ipairs(places()) do
-    for _, name in ipairs(system.names(place.folder) or {}) do
+    for _, name in ipairs(place.inside and shipped.names() or system.names(place.folder) or {}) do
       local path = place.folder .. "/" .. name
-      if name:find "%.lua$" and not seen[name] and system.is_file(path) then
+      if name:find "%.lua$" and not seen[name] and is_there(place, path) then
         seen[name] = true
         rows[#rows + 1] = { name, script.summary(path) .. (place.origin and (" (%s)"):format(place.origin) or "") }
         width = math.max(width, text.width(text.escape(name)))
@@ -175,18 +207,28 @@ end
 
 -- Loads the script at PATH, or standard input for "-". nil and a message if that fails.
 function script.load(path)
-  if path == "-" then return load(io.read "*a", "=stdin", "t") end
+  if path == "-" then
+    local source = io.read "*a"
+    local chunk, message = load(source, "=stdin", "t")
+    return chunk, message and syntax.explained(message, source)
+  end
+  if shipped.text(path) then return load(shipped.text(path), "@" .. path, "t") end
   local refused = refusal(path)
   if refused then return nil, refused end
   local chunk, message = loadfile(path, "t")
   if not chunk and message:find("wrong mode$") then
     message = path .. ": this is LuaJIT bytecode; uplua runs scripts from their source text only"
   end
+  local file = message and system.is_regular(path) and io.open(path) -- a pipe has been read, and would block
+  if file then
+    message = syntax.explained(message, file:read "*a" or "")
+    file:close()
+  end
   return chunk, message
 end
 
--- Lets `require` find modules beside the script at PATH (nil: there is none), in the script folders, in the user's tree
--- of LuaRocks, then where LuaJIT looks by default; never in the current folder.
+-- Lets `require` find modules beside the script at PATH (nil: there is none), in the script folders, in users' trees of
+-- LuaRocks, then where LuaJIT looks by default; never in the current folder.
 function script.set_module_path(path)
   local folders = script.folders()
   local real = path and system.real_path(path)
@@ -199,11 +241,12 @@ function script.set_module_path(path)
       entries[#entries + 1] = folder .. "/?/init.lua"
     end
   end
-  local tree = trees()[1] -- /usr/local stands in LuaJIT's own path
-  if tree ~= "/usr/local" and not tree:find("[?;]") then
-    entries[#entries + 1] = tree .. "/share/lua/5.1/?.lua"
-    entries[#entries + 1] = tree .. "/share/lua/5.1/?/init.lua"
-    package.cpath = package.cpath .. ";" .. tree .. "/lib/lua/5.1/?.so"
+  for _, tree in ipairs(trees()) do
+    if tree ~= "/usr/local" and not tree:find("[?;]") then -- that stands in LuaJIT's own path
+      entries[#entries + 1] = tree .. "/share/lua/5.1/?.lua"
+      entries[#entries + 1] = tree .. "/share/lua/5.1/?/init.lua"
+      package.cpath = package.cpath .. ";" .. tree .. "/lib/lua/5.1/?.so"
+    end
   end
   for entry in default_path:gmatch("[^;]+") do
     if entry:find("^/") then entries[#entries + 1] = entry end

@@ -1,23 +1,31 @@
 -- --watch: a script whose file is saved takes the place of what it was, while the target goes on. Its main chunk runs
--- anew in an environment of its own; maps keep what they hold, by the names of their variables.
+-- anew in an environment of its own; maps keep what they hold, by their names: those of their option `name`, else of
+-- their variables.
+local bytecode = require "jit.util"
 local core     = require "uplua.core"
+local equal    = require "uplua.base.equal"
 local failure  = require "uplua.base.failure"
 local files    = require "uplua.prompt.files"
 local loop     = require "uplua.base.loop"
 local object   = require "uplua.objects.object"
 local run      = require "uplua.base.run"
 local script   = require "uplua.run.script"
+local shipped  = require "uplua.base.shipped"
 local text     = require "uplua.base.text"
 
 local watch = {}
 
-local own = run.part(function() return { path = nil, maps = {}, environment = nil } end)
+local own = run.part(function()
+  return { path = nil, folder = nil, name = nil, fd = nil, maps = {}, environment = nil, missing = false }
+end)
+
+local AGAIN = "200ms" -- after which what is gone is looked for again: editors write anew what they have removed
 
 -- Maps that keep what they hold. A ring's records and what is printed belong to the callbacks of one version of the
 -- script, and a var is set by its main chunk.
 local KEPT = {
-  count = true, sum = true, min = true, max = true, avg = true, stats = true, hist = true, hdr = true,
-  hash = true, lru_hash = true, array = true, percpu_hash = true,
+  count = true, sum = true, min = true, max = true, avg = true, stats = true, hist = true, lhist = true,
+  hdr = true, hash = true, lru_hash = true, array = true, percpu_hash = true,
 }
 
 -- An environment of its own for CHUNK.
@@ -27,9 +35,13 @@ local function fresh_environment(chunk)
   return environment
 end
 
--- Adds to MAPS, name → object, VALUE of the variable NAME. Raises that two have one name.
+local function is_kept(value)
+  return object.is(value) and not rawget(value, "guest") and KEPT[rawget(value, "kind")]
+end
+
+-- Adds VALUE to MAPS, name → object, if it is a map. Raises that two have one name.
 local function add(maps, name, value)
-  if not object.is(value) or rawget(value, "guest") or not KEPT[rawget(value, "kind")] then return end
+  if not is_kept(value) then return end
   if maps[name] and maps[name] ~= value then
     failure.mistake(("--watch: two maps are called '%s': by its name a map keeps what it holds; rename one")
       :format(name))
@@ -37,37 +49,91 @@ local function add(maps, name, value)
   maps[name] = value
 end
 
--- Runs CHUNK with arguments in ENVIRONMENT. Returns its maps by the names of their variables: locals of the main chunk
--- and globals.
-local function maps_of(chunk, environment, ...)
-  local maps, mistake = {}, nil
+-- The same of the VALUE of a variable, unless its option says how it is called.
+local function add_variable(maps, name, value)
+  if is_kept(value) and not rawget(value, "options").name then add(maps, name, value) end
+end
+
+-- The last operation of SOURCE's bytecode.
+local function last_operation(source)
+  local fn, pc, operation = loadstring(source), 1, nil
+  while bytecode.funcbc(fn, pc) do
+    operation, pc = bit.band(bytecode.funcbc(fn, pc), 0xff), pc + 1
+  end
+  return operation
+end
+
+-- Whether CHUNK may end in `return f()`: that leaves nothing of it, and no return to be seen.
+local function ends_in_call(chunk)
+  local one, several, pc = last_operation "return f()", last_operation "return f(g())", 1
+  while bytecode.funcbc(chunk, pc) do
+    local operation = bit.band(bytecode.funcbc(chunk, pc), 0xff)
+    if operation == one or operation == several then return true end
+    pc = pc + 1
+  end
+  return false
+end
+
+-- Whether FN is being called, by who calls this.
+local function is_running(fn)
+  local level = 2
+  repeat
+    local info = debug.getinfo(level, "f")
+    if info and info.func == fn then return true end
+    level = level + 1
+  until not info
+  return false
+end
+
+-- Calls fn(...), and see(name, value) for each local of CHUNK, which it runs: as CHUNK returns; where that may end in a
+-- call, at each of its instructions, until it is there no more.
+local function seeing_locals(chunk, see, fn, ...)
   jit.off(chunk) -- a return in a trace is seen by no hook
-  debug.sethook(function()
-    if debug.getinfo(2, "f").func ~= chunk then return end
+  local stepped, begun = ends_in_call(chunk), false
+  debug.sethook(function(event)
+    if debug.getinfo(2, "f").func ~= chunk then
+      if event == "call" and begun and not is_running(chunk) then debug.sethook() end
+      return
+    end
+    begun = true
     local i = 1
     repeat
       local name, value = debug.getlocal(2, i)
-      local ok, message = pcall(add, maps, name, value)
-      mistake, i = mistake or not ok and message, i + 1
+      see(name, value)
+      i = i + 1
     until not name
-  end, "r")
-  local ok, message = pcall(files.run, own().path, chunk, ...)
+  end, stepped and "cr" or "r", stepped and 1 or 0)
+  local ok, message = pcall(fn, ...)
   debug.sethook()
   if not ok then error(message, 0) end
+end
+
+-- Runs CHUNK with arguments in ENVIRONMENT. Returns its maps by their names: what their option says, else locals of the
+-- main chunk and globals.
+local function maps_of(chunk, environment, ...)
+  local maps, mistake, before = {}, nil, #object.all()
+  seeing_locals(chunk, function(name, value)
+    local ok, message = pcall(add_variable, maps, name, value)
+    mistake = mistake or not ok and message
+  end, files.run, own().path, chunk, ...)
   if mistake then error(mistake, 0) end
-  for name, value in next, environment do add(maps, tostring(name), value) end
+  for name, value in next, environment do add_variable(maps, tostring(name), value) end
+  for id = before + 1, #object.all() do
+    local made = object.all()[id]
+    if rawget(made, "options").name then add(maps, rawget(made, "options").name, made) end
+  end
   return maps
 end
 
-local function is_same(a, b)
-  if type(a) ~= "table" or type(b) ~= "table" then return a == b end
-  for key, value in pairs(a) do
-    if not is_same(value, b[key]) then return false end
+-- What the map of O is made from: its options, but for the name, which a variable may have; a histogram's buckets.
+local function made_from(o)
+  local buckets = object.state(o).buckets or {}
+  local made = { low = buckets.low, step = buckets.step, count = buckets.count, bits = buckets.bits }
+  made.options = {}
+  for option, value in pairs(rawget(o, "options")) do
+    made.options[option] = option ~= "name" and value or nil
   end
-  for key in pairs(b) do
-    if a[key] == nil then return false end
-  end
-  return true
+  return made
 end
 
 -- Has the MAPS of the new version stand for those of the old one that are called and declared alike; adds to TOLD the
@@ -77,7 +143,7 @@ local function adopt(maps, told)
   for name, old in pairs(own().maps) do
     local new = maps[name]
     if new and new ~= old and rawget(new, "kind") == rawget(old, "kind") and
-       is_same(rawget(new, "options"), rawget(old, "options")) then
+       equal(made_from(new), made_from(old)) then
       undo[#undo + 1] = object.replace(old, new)
     elseif new ~= old then
       told[#told + 1] = new and ("%s is declared differently, and begins anew"):format(name) or
@@ -131,6 +197,7 @@ end
 -- maps of its own.
 local function reload(arguments)
   local path = own().path
+  own().missing = false
   local function version(keeping)
     local chunk, message = script.load(path)
     if not chunk then return false, message end
@@ -148,25 +215,66 @@ local function reload(arguments)
   end
 end
 
--- The first version, CHUNK of the file PATH, with its arguments; what it declares is attached by who calls.
-function watch.begin(path, chunk, ...)
+-- The first version of the file PATH, with its arguments; what it declares is attached by who calls. The folder
+-- is watched, since editors save by renaming, and from before the script runs: what is saved meanwhile is not missed.
+function watch.begin(path, ...)
+  if shipped.text(path) then
+    error("--watch: this script is in uplua's own file, where nobody saves it; name one that is a file", 0)
+  end
+  local mine = own()
+  local folder, name = assert(core.system.real_path(path)):match "^(.*)/([^/]*)$"
+  mine.path, mine.name, mine.folder = path, name, folder ~= "" and folder or "/"
+  mine.fd = core.file_watch.open(mine.folder)
+  local chunk = assert(script.load(path)) -- anew: it may have been saved since it was first
   local environment = fresh_environment(chunk)
-  own().path = path
-  own().maps = maps_of(chunk, environment, ...)
+  mine.maps = maps_of(chunk, environment, ...)
   publish(environment)
 end
 
--- It is attached: from now on, what is saved takes its place. The script's folder is watched, since editors save by
--- renaming. The arguments are the script's.
+-- Says, once, that the file is gone, unless it has come again.
+local function tell_missing()
+  local mine = own()
+  local path = mine.folder .. "/" .. mine.name
+  if mine.missing or core.system.is_file(path) then return end
+  mine.missing = true
+  failure.report(("%s is not there any more\n  what it was goes on; what is saved there takes its place"):format(path))
+end
+
+local on_change
+
+-- The folder has been renamed or removed. Once there is one at its path again, with the script in it, that is watched.
+local function find_again(arguments)
+  local mine, timer = own(), nil
+  local path = mine.folder .. "/" .. mine.name
+  loop.unwatch(mine.fd)
+  core.system.close(mine.fd)
+  timer = loop.every(AGAIN, function()
+    if not core.system.is_file(path) then return tell_missing() end
+    timer:cancel()
+    mine.path, mine.fd = path, core.file_watch.open(mine.folder)
+    loop.watch(mine.fd, function() on_change(arguments) end)
+    reload(arguments)
+  end)
+end
+
+-- Something in the folder has changed, or is gone.
+function on_change(arguments)
+  local mine = own()
+  local names, gone = core.file_watch.names(mine.fd)
+  if gone then
+    find_again(arguments)
+  elseif names and names[mine.name] and not core.system.is_file(mine.folder .. "/" .. mine.name) then
+    loop.after(AGAIN, tell_missing)
+  elseif not names or names[mine.name] then
+    reload(arguments)
+  end
+end
+
+-- It is attached: from now on, what is saved takes its place, and what has been. The arguments are the script's.
 function watch.start(...)
   files.keep()
-  local folder, name = assert(core.system.real_path(own().path)):match "^(.*)/([^/]*)$"
   local arguments = { n = select("#", ...), ... }
-  local fd = core.file_watch.open(folder ~= "" and folder or "/")
-  loop.watch(fd, function()
-    local names = core.file_watch.names(fd)
-    if not names or names[name] then reload(arguments) end
-  end)
+  loop.watch(own().fd, function() on_change(arguments) end)
 end
 
 return watch

@@ -5,10 +5,7 @@ local ffi      = require "ffi"
 local contract = require "uplua.contract"
 local core     = require "uplua.core"
 
-ffi.cdef [[
-int glob(const char *pattern, int flags, int (*on_error)(const char *path, int error), struct uplua_glob *found);
-void globfree(struct uplua_glob *found);
-]]
+local C = contract.C
 
 local command_programs = {}
 
@@ -53,10 +50,10 @@ end
 local function expand(pattern)
   if not pattern:find "/" then return { pattern } end
   local found, paths = ffi.new "struct uplua_glob", {}
-  if ffi.C.glob(pattern, 0, nil, found) == 0 then
+  if C.glob(pattern, 0, nil, found) == 0 then
     for i = 1, tonumber(found.gl_pathc) do paths[i] = ffi.string(found.gl_pathv[i - 1]) end
   end
-  ffi.C.globfree(found)
+  C.globfree(found)
   return paths
 end
 

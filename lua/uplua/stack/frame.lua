@@ -21,7 +21,7 @@ local u64       = ffi.typeof "uint64_t"
 local words     = ffi.typeof "const uint64_t *"
 local KERNEL    = 2ULL ^ 63
 local IN_FILE   = ffi.cast("uint64_t", contract.STACK_IN_FILE)
-local C         = ffi.C
+local C         = contract.C
 
 local own = run.part(function()
   return { symbols = nil } -- uplua.core's, made when first needed
@@ -137,6 +137,10 @@ function frame.with_lines(list, pid, raw, program)
   for i, one in ipairs(list) do add_with_lines(whole, one, pid, raw, i, program) end
   return whole
 end
+
+-- The instruction at WORD, a frame of a stack of process PID, as a string of one 64-bit integer: its address in the
+-- file, as nm prints it, and its text; nil where no file has it, the text also where there is no disassembler.
+function frame.instruction(pid, word) return frame.symbols():instruction(pid, word) end
 
 -- The functions of the last frame of RAW alone: the inlined ones, then the function proper.
 function frame.last_with_lines(pid, raw, program)

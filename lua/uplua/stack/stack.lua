@@ -2,7 +2,8 @@
 -- that it can be a key of a Lua table. Frames are read from the kernel and named when somebody asks, and only once.
 --
 -- A stack:
---   tostring(s)   one line per frame, the innermost first, as in "     zmalloc+0x21"
+--   tostring(s)   one line per frame, the innermost first, as in "     zmalloc+0x21"; with the options --lines,
+--                 --modules and --addresses of the run more
 --   #s            the number of frames; also s:depth()
 --   s:frames()    { { address, symbol, offset, module, kernel, file, line, inlined }, … }, the innermost first: see
 --                 frame.lua
@@ -17,6 +18,7 @@ local contract         = require "uplua.contract"
 local core             = require "uplua.core"
 local command_programs = require "uplua.stack.command_programs"
 local frame            = require "uplua.stack.frame"
+local frame_index      = require "uplua.stack.frame_index"
 local loop             = require "uplua.base.loop"
 local map              = require "uplua.base.map"
 local options          = require "uplua.options"
@@ -33,7 +35,7 @@ local bytes     = ffi.typeof "const char *"
 local PROGRAM   = ffi.offsetof("struct uplua_stack", "program")
 local key       = ffi.new "uint64_t[1]"
 local length    = ffi.new "size_t[1]"
-local C         = ffi.C
+local C         = contract.C
 
 local stack, methods = {}, {}
 
@@ -44,7 +46,7 @@ local meta      = getmetatable(prototype)
 
 local own = run.part(function()
   return {
-    sources = {},     -- { fd, map, value, room (frames) }, the last bound first
+    sources = {},     -- { fd, map, value, room (frames) }, where a stack was last found first
     objects = {},     -- upper half of the id → object
     others = {},      -- where that has another lower half: upper half → lower half → object
     symbols = nil,    -- the run's (frame.symbols), by FFI
@@ -67,10 +69,14 @@ end
 
 -- The kernel's frames of a stack, valid until the next call, and their number. nil if it is not there, because the
 -- store was full or no stack could be taken: the ledger has counted it.
-local function find(state)
-  key[0] = state.id
-  for _, source in ipairs(own().sources) do
+local function find(id)
+  local sources = own().sources
+  key[0] = id
+  for i = 1, #sources do
+    local source = sources[i]
     if source.map:lookup(key, source.value) then
+      -- Most are where the last one was: asking costs a system call.
+      if i > 1 then sources[i], sources[1] = sources[1], source end
       local found = ffi.cast(view_type, source.value)
       return found, math.min(found.count, source.room)
     end
@@ -80,13 +86,13 @@ end
 -- Why a stack has no more frames (enum stack_end of bpf/stack.h). A joined one has none itself: it has the ids of the
 -- kernel's stack and of the program's below it.
 local NO_TABLE, UNMAPPED, UNREADABLE = contract.STACK_NO_TABLE, contract.STACK_UNMAPPED, contract.STACK_UNREADABLE
-local CUT, JOINED = contract.STACK_CUT, contract.STACK_JOINED
+local CUT, JOINED, WHOLE = contract.STACK_CUT, contract.STACK_JOINED, contract.STACK_WHOLE
 local NOT_KEPT = -1 -- the lower part of a joined stack is not there
 
 -- Reads the frames of a stack from the kernel, once; false where they are not there.
 local function load(state)
   if state.raw then return true end
-  local found, count = find(state)
+  local found, count = find(state.id)
   if not found then return false end
   state.pid, state.ending = found.tgid, found["end"]
   if found["end"] ~= JOINED then
@@ -126,15 +132,15 @@ local function resolve_lines(state)
   return state.lines or list
 end
 
--- The text in place of frames that are missing after the LAST one; nil if none is missing.
-local function missing(state, last)
-  if state.ending == NO_TABLE then
+-- The text in place of frames that are missing after the LAST one, of a stack with this ENDING; nil if none is missing.
+local function missing(ending, last)
+  if ending == NO_TABLE then
     return ("[no unwind table: %s]"):format(last and last.module and frame.basename(last.module) or "unknown code")
   end
-  if state.ending == UNMAPPED then return "[mapping not known]" end
-  if state.ending == UNREADABLE then return "[stack not readable]" end
-  if state.ending == CUT then return "[cut]" end
-  if state.ending == NOT_KEPT then return "[stack not recorded]" end
+  if ending == UNMAPPED then return "[mapping not known]" end
+  if ending == UNREADABLE then return "[stack not readable]" end
+  if ending == CUT then return "[cut]" end
+  if ending == NOT_KEPT then return "[stack not recorded]" end
 end
 
 -- How s:text(style) prints, and what tostring takes.
@@ -162,7 +168,7 @@ local function text_of(state, style)
   local lines = {}
   for i, one in ipairs(style.lines and resolve_lines(state) or resolve(state)) do lines[i] = frame.text(one, style) end
   local list = state.list
-  lines[#lines + 1] = list and missing(state, list[#list])
+  lines[#lines + 1] = list and missing(state.ending, list[#list])
   if #lines == 0 then lines[1] = state.raw and "[no frames]" or "[stack not recorded]" end
   if style.reverse then
     for i = 1, math.floor(#lines / 2) do lines[i], lines[#lines + 1 - i] = lines[#lines + 1 - i], lines[i] end
@@ -186,7 +192,7 @@ function methods:incomplete()
   local state = state_of(self)
   if not load(state) then return "[stack not recorded]" end
   local list = state.ending == NO_TABLE and resolve(state)
-  return missing(state, list and list[#list])
+  return missing(state.ending, list and list[#list])
 end
 
 function methods:depth()
@@ -210,7 +216,7 @@ function methods:folded()
     if state.program then program = ffi.cast(words, state.program)[0] end
   else -- of a million stacks only the text is kept
     local found
-    found, count = find(state)
+    found, count = find(state.id)
     if not found then return "[stack not recorded]" end
     if found["end"] == JOINED then
       local kernel, user = stack.intern(found.frames[0]), stack.intern(found.frames[1])
@@ -243,7 +249,9 @@ function meta:__tostring()
   local state = state_of(self)
   refresh(state)
   if state.text then return state.text end
-  local shown = text_of(state, STYLES)
+  local shown = text_of(state, {
+    lines = options.lines or false, modules = options.modules or false, addresses = options.addresses or false,
+  })
   if state.raw then state.text, state.list = shown, nil end -- of ten thousand stacks the text is enough
   return shown
 end
@@ -304,52 +312,55 @@ function stack.is_kernel(s)
   return state.pid == 0
 end
 
--- What is at frame I of STATE, which RETURNS (its address is a return address) or stands there.
-local function functions_at(state, i, returns)
-  return frame.last_with_lines(state.pid, state.raw:sub(returns and 8 * i - 15 or 8 * i - 7, 8 * i), state.program)
-end
-
--- T[key], a table that is made when it is first asked for.
-local function table_in(t, key)
-  local found = t[key]
-  if not found then
-    found = {}
-    t[key] = found
-  end
-  return found
-end
-
+local joined_words = ffi.new("uint64_t[?]", 2 * contract.STACK_FRAMES)
 local found_functions = {}
-local KERNEL_HALF = 2 ^ 31 -- the upper half of an address of the kernel is so much at least
-local IN_FILE = contract.STACK_IN_FILE / 2 ^ 32 -- a bit of the upper half
 
--- For those who look at many stacks: what is at each address of S, the innermost first: a list of frames, of the
--- functions that were inlined there and then of the function proper. It is the same list wherever the address comes
--- again. KNOWN, a table of the caller's, keeps them, as long as it likes. Returns lists (valid until the next call),
--- their number, what incomplete() says.
-function stack.functions(s, known)
+-- The frames of S as the kernel has them, valid until the next call, their number, the process and the program (8
+-- bytes) whose they are, and how they end. nil where they are not there.
+local function words_of(s)
   local state = state_of(s)
-  if not load(state) then return found_functions, 0, "[stack not recorded]" end
-  local address, count = ffi.cast(words, state.raw), #state.raw / 8
-  local of_program = table_in(table_in(known, state.pid), state.program or "")
-  local of_files = table_in(known, "files") -- which are of no process
-  local above -- the upper half of the address before
-  for i = 1, count do
-    local high, low = tonumber(bit.rshift(address[i - 1], 32)), tonumber(bit.band(address[i - 1], 0xffffffffULL))
-    -- As src/sym/fold.c has it: the first frame stands where it is, and so does the program's below the kernel's.
-    local returns = i > 1 and high + low > 0 and (high >= KERNEL_HALF or above < KERNEL_HALF)
-    local in_file = high < KERNEL_HALF and bit.band(high, IN_FILE) ~= 0
-    local half = table_in(in_file and of_files or of_program, high + 0.5) -- no integer, which would make an array part
-    local key = returns and low + 0.5 or low + 0.25
-    local functions = half[key]
-    if not functions then
-      functions = functions_at(state, i, returns)
-      half[key] = functions
-    end
-    found_functions[i], above = functions, high
+  if state.raw then
+    return ffi.cast(words, state.raw), #state.raw / 8, state.pid, state.program, state.ending
   end
-  local last = count > 0 and found_functions[count]
-  return found_functions, count, missing(state, last and last[#last])
+  local found, count = find(state.id)
+  if not found then return nil end
+  local pid, ending = found.tgid, found["end"]
+  if ending ~= JOINED then
+    return found.frames, count, pid, ffi.string(ffi.cast(bytes, found) + PROGRAM, 8), ending
+  end
+  local kernel, user, n = found.frames[0], found.frames[1], 0
+  local program
+  found, count = find(kernel)
+  if found then
+    ffi.copy(joined_words, found.frames, 8 * count)
+    n = count
+  end
+  found, count = find(user)
+  if found then
+    ffi.copy(joined_words + n, found.frames, 8 * count)
+    n, program, ending = n + count, ffi.string(ffi.cast(bytes, found) + PROGRAM, 8), found["end"]
+  end
+  return joined_words, n, pid, program, found and ending or NOT_KEPT
+end
+
+-- For those who look at many stacks: the frames of S by number, the innermost first. KNOWN, a table of the caller's,
+-- keeps them, as long as it likes: KNOWN.index.lists[number] is what is there (uplua.stack.frame_index). Returns the
+-- numbers (valid until the next call), how many there are, what incomplete() says.
+function stack.numbers(s, known)
+  known.index = known.index or frame_index.new()
+  local frames, count, pid, program, ending = words_of(s)
+  if not frames then return found_functions, 0, "[stack not recorded]" end
+  local numbers = known.index:numbers(frames, count, pid, program)
+  if ending == WHOLE then return numbers, count end
+  local last = count > 0 and known.index.lists[numbers[count]]
+  return numbers, count, missing(ending, last and last[#last])
+end
+
+-- The same with the lists in place of their numbers, which are the same lists wherever a frame comes again.
+function stack.functions(s, known)
+  local numbers, count, incomplete = stack.numbers(s, known)
+  for i = 1, count do found_functions[i] = known.index.lists[numbers[i]] end
+  return found_functions, count, incomplete
 end
 
 -- Reads the mappings of process PID now, so that its stacks can be named after it has exited. true, or nil and the

@@ -1,15 +1,14 @@
 -- The report of --symbolize: what the addresses of a process are.
-local ffi = require "ffi"
 local frame = require "uplua.stack.frame"
 
-ffi.cdef "unsigned long long strtoull(const char *text, char **end, int base);"
+local C = require "uplua.contract".C
 
 -- WORD, "0x7f12…" or decimal, as a uint64_t; nil where it is none.
 local function parse(word)
   local digits = word:match "^0[xX](%x+)$"
-  if digits and #digits:gsub("^0+", "") <= 16 then return ffi.C.strtoull(digits, nil, 16) end
+  if digits and #digits:gsub("^0+", "") <= 16 then return C.strtoull(digits, nil, 16) end
   if word:find "^%d+$" and (#word < 20 or #word == 20 and word <= "18446744073709551615") then
-    return ffi.C.strtoull(word, nil, 10)
+    return C.strtoull(word, nil, 10)
   end
 end
 

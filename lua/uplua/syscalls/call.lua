@@ -95,14 +95,23 @@ local argument_at = capture.inlined(function(e, place)
   return e.arg3
 end)
 
+-- The stack that OPTIONS ask for, as a function for handlers; nil where they ask for none.
+local function stack_by(options)
+  if options.stack and options.kernel then return capture.inlined(function(e) return e:stack() end) end
+  if options.kernel then return capture.inlined(function(e) return e:kstack() end) end
+  if options.stack then return capture.inlined(function(e) return e:ustack() end) end
+  return capture.inlined(function(_) return nil end)
+end
+
 -- A function for handlers at the return of all system calls, up.sysreturn("*"), which emits those of SET into RING:
 -- records that call.line and call.texts read, { id, time, pid, tid, comm, nr, a1 … a6, first, second (texts), ret,
--- elapsed, stack }. Options: strings, so many bytes of a text (64); id (0); stack, with the program's.
+-- elapsed, stack }. Options: strings, so many bytes of a text (64); id (0); stack, with the program's; kernel, with the
+-- kernel's.
 function call.emitter(ring, set, options)
   local up = require "uplua"
   options = options or {}
   local strings = options.strings or STRINGS
-  local size, id, with_stack, plans = strings + 1, options.id or 0, options.stack or false, up.array { max = MOST }
+  local size, id, plans, stack_of = strings + 1, options.id or 0, up.array { max = MOST }, stack_by(options)
   for number, of in pairs(set) do
     plans[number] = plan_of(of)
     of.strings = strings
@@ -114,17 +123,17 @@ function call.emitter(ring, set, options)
     if second ~= 0 then
       ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1,
                   a3 = e.arg2, a4 = e.arg3, a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed,
-                  stack = with_stack and e:ustack() or nil,
+                  stack = stack_of(e),
                   first = up.str(argument_at(e, first), size), second = up.str(argument_at(e, second), size) }
     elseif first ~= 0 then
       ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1,
                   a3 = e.arg2, a4 = e.arg3, a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed,
-                  stack = with_stack and e:ustack() or nil,
+                  stack = stack_of(e),
                   first = up.str(argument_at(e, first), size) }
     elseif plan ~= 0 then
       ring:emit { id = id, time = e.time, pid = e.pid, tid = e.tid, comm = e.comm, nr = e.nr, a1 = e.arg0, a2 = e.arg1,
                   a3 = e.arg2, a4 = e.arg3, a5 = e.arg4, a6 = e.arg5, ret = e.ret, elapsed = e.elapsed,
-                  stack = with_stack and e:ustack() or nil }
+                  stack = stack_of(e) }
     end
   end)
 end

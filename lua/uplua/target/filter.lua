@@ -52,6 +52,7 @@ function filter.describe()
   local mine, pids = own(), core.target.pids()
   return {
     pids = pids, tids = core.target.tids(), births = core.target.births(), comms = options.comms,
+    cpus = options.cpus,
     followed = mine.followed and rawget(mine.followed, "id"),
     cgroups = mine.cgroups and rawget(mine.cgroups, "id"), cgroup_level = mine.level,
     except = #pids == 0 and not options.self and core.system.pid() or nil,

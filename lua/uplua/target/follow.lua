@@ -5,6 +5,7 @@ local contract = require "uplua.contract"
 local core     = require "uplua.core"
 local hash     = require "uplua.objects.hash"
 local loop     = require "uplua.base.loop"
+local object   = require "uplua.objects.object"
 local run      = require "uplua.base.run"
 
 local target = core.target
@@ -29,7 +30,8 @@ end
 -- Returns it.
 function follow.begin(raw_tracepoint)
   local mine = own()
-  mine.followed = mine.followed or hash.hash { max = MOST, key = "i64", value = "u64" }
+  mine.followed = mine.followed
+    or object.advise(hash.hash { max = MOST, key = "i64", value = "u64" }, "trace fewer processes")
   local followed = mine.followed
   raw_tracepoint.of_processes("task_newtask", function(e)
     if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 then followed[e.args.task.pid] = e.args.task.start_boottime end

@@ -3,8 +3,6 @@ local ffi      = require "ffi"
 local contract = require "uplua.contract"
 local core     = require "uplua.core"
 
-ffi.cdef "int ioctl(int fd, unsigned long request, ...);"
-
 local terminal = {}
 
 -- True if standard output is a terminal whose cursor can be moved.
@@ -18,7 +16,7 @@ end
 function terminal.size()
   if not core.system.is_terminal(1) then return nil end
   local size = ffi.new "struct uplua_winsize"
-  local known = ffi.C.ioctl(1, contract.TIOCGWINSZ, size) == 0 and size.ws_col > 0
+  local known = contract.C.ioctl(1, contract.TIOCGWINSZ, size) == 0 and size.ws_col > 0
   local columns = tonumber(core.system.environment "COLUMNS") or known and size.ws_col or nil
   return columns, known and size.ws_row > 0 and size.ws_row or nil
 end

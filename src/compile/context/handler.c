@@ -15,5 +15,5 @@ uint32_t names_capacity(const struct handler *handler)
 
 bool handler_reads_kernel(const struct handler *handler)
 {
-    return handler->provider->kernel_memory && !handler->user_memory;
+    return handler->of_kernel || (handler->provider->kernel_memory && !handler->user_memory);
 }

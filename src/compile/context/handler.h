@@ -52,13 +52,16 @@ struct handler {
     uint32_t version;
     /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
     bool raw;
-    bool unfiltered; /* runs whoever is traced: uplua's own */
-    /* runs in the processes that are traced, whatever holds for their threads: uplua's own, too */
+    bool unfiltered; /* runs whoever is traced */
+    /* uplua's own: it runs in the processes that are traced, whatever holds for their threads … */
     bool of_processes;
-    bool no_registers;   /* of a provider with registers: those of its context tell nothing */
-    bool user_memory;    /* of a provider with KERNEL_MEMORY: here addresses lead to the process's */
-    int result_bits;     /* so many of e.ret count, negative if signed; 0: all */
-    unsigned value_bits; /* of a watched place that is read or written; 0: it is executed */
+    bool of_every_cpu;     /* … and on CPUs that are not traced */
+    bool no_registers;     /* of a provider with registers: those of its context tell nothing */
+    bool user_memory;      /* of a provider with KERNEL_MEMORY: here addresses lead to the process's */
+    bool of_kernel;        /* of another one: here they lead to the kernel's */
+    int result_bits;       /* so many of e.ret count, negative if signed; 0: all */
+    const char *no_result; /* there is no e.ret, since the function returns this: "double"; NULL or "": there is */
+    unsigned value_bits;   /* of a watched place that is read or written; 0: it is executed */
     /* the function is Go's: its arguments are elsewhere, and a return handler runs at its return instructions */
     bool of_go;
     bool by_instruction; /* a return handler runs at return instructions, as Go's do */

@@ -26,12 +26,15 @@ struct compile_options {
     int cgroup_level;         /* as in bpf_get_current_ancestor_cgroup_id: 0 is the root */
     const char *const *comms; /* only threads of these names; "redis*" means all that begin so; none: all */
     size_t comm_count;
+    const int *cpus; /* handlers run on these CPUs only, in ascending order; none: on all */
+    size_t cpu_count;
     int session_is_return; /* BTF id of the kfunc; 0: sessions are not available */
     /* byte offsets of task_struct's utask, and in that of its depth; 0: not known */
     uint32_t task_uprobes, uprobes_depth;
     uint64_t trampoline_fields; /* TRAMPOLINE_FIELDS */
     uint32_t session_attach_type;
     uint64_t return_trampoline; /* where the kernel's functions return to while they are followed; 0: not known */
+    char stacks;                /* what e:stack() is: 'u', the program's part alone, 'k', the kernel's; 0: both */
     size_t states;              /* probes with a state (probe_state.h); 0: none */
     int states_fd;              /* the variable with them that an earlier object has; -1: there is none */
     /* Line LINE of the source FILE, for the verifier's messages; may return "". Lives as long as the compilation. */

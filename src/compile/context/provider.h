@@ -44,6 +44,7 @@ enum event_source {
     EVENT_ADDRESS,
     EVENT_CALL,
     EVENT_VALUE,
+    EVENT_TRACED,
     EVENT_PROGRAM, /* for up.sym: which program the process executes, as stacks have it */
 };
 
@@ -61,7 +62,8 @@ struct event_field {
 #define FIELD(source) (1u << EVENT_##source)
 #define FIELDS_OF_ANY (FIELD(TIME) | FIELD(CPU) | FIELD(PROBE) | FIELD(TASK))
 #define FIELDS_OF_THREAD                                                                                               \
-    (FIELDS_OF_ANY | FIELD(PID) | FIELD(PARENT) | FIELD(TID) | FIELD(UID) | FIELD(GID) | FIELD(COMM) | FIELD(CGROUP))
+    (FIELDS_OF_ANY | FIELD(PID) | FIELD(PARENT) | FIELD(TID) | FIELD(UID) | FIELD(GID) | FIELD(COMM) | FIELD(CGROUP) | \
+     FIELD(TRACED))
 
 /* In user space only the probe's own thread waits for a handler; a kind that runs in the kernel's time has 4,096
  * rounds. */

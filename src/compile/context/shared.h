@@ -24,8 +24,9 @@ enum object_kind {
     OBJECT_HDR, /* … to here */
     OBJECT_VAR,
     OBJECT_RING,
-    OBJECT_OUTPUT, /* a ring of uplua's own: what handlers print, and the wake-up when one ends the run */
-    OBJECT_OTHER,  /* of a kind that handlers cannot use */
+    OBJECT_RECORDER, /* what has happened last, by CPU (map/recorder.h) */
+    OBJECT_OUTPUT,   /* a ring of uplua's own: what handlers print, and the wake-up when one ends the run */
+    OBJECT_OTHER,    /* of a kind that handlers cannot use */
 };
 
 /* Of a ring that is read only now and then, the reader is woken each time that another one of so many parts begins. */
@@ -61,9 +62,12 @@ struct buckets {
  * each compilation, until the object is loaded. */
 struct shared {
     enum object_kind kind;
-    uint64_t max; /* entries of a map, bytes of a ring (a power of two) */
-    int fd;       /* of the kernel's map once loaded (set by the caller after the load), else -1 */
-    bool paced;   /* of a ring: it is read only now and then (lua/uplua/objects/ring.lua) */
+    uint64_t max;       /* entries of a map, bytes of a ring (a power of two), of a recorder for each CPU */
+    const char *advice; /* for the message that it is full: "give it a larger max" */
+    bool ordered;       /* of a ring: its records are wanted in one order of time with those of the others … */
+    bool alone;         /* … and have their time where there is no other yet */
+    int fd;             /* of the kernel's map once loaded (set by the caller after the load), else -1 */
+    bool paced;         /* of a ring: it is read only now and then (lua/uplua/objects/ring.lua) */
     struct buckets buckets;
     int spill_fd;                             /* the same of an aggregation's second map, else -1 */
     struct type declared_key, declared_value; /* TYPE_NONE where nothing is declared */
@@ -81,8 +85,10 @@ struct shared {
     bool used;    /* in the last setup compiled */
     bool keyed;
     struct type key, value;   /* TYPE_NONE where there is none */
-    struct variant *variants; /* of a ring, by the tag of its records */
+    struct variant *variants; /* of a ring or recorder, by the tag of its records */
     size_t variant_count;
+    bool timed;                               /* of a ring: its records have their time (bpf/timed.h) */
+    uint32_t slot_size, slots;                /* of a recorder: of each CPU, a power of two */
     const struct position *key_at, *value_at; /* where the types were first seen */
 };
 

@@ -263,8 +263,10 @@ static _Noreturn void refuse_assignment(struct build *build, const struct instru
         name = constant_at(build, instruction->d)->constant.string.bytes;
     else if (instruction->a < bytecode->upvalue_count)
         name = bytecode->upvalues[instruction->a].name;
-    build_fail(build, "a handler cannot assign to '%s', a variable outside of it; use %s = up.var(0) and %s:set(x)",
-               name, name, name);
+    build_fail(build,
+               "a handler cannot assign to '%s', a variable outside of it; have %s = up.var(0) outside, and "
+               "%s:set(value) or %s:add(n) here",
+               name, name, name, name);
 }
 
 static _Noreturn void refuse(struct build *build, enum bytecode_op op)

@@ -147,6 +147,9 @@ static struct value *index_event(struct build *build, struct value *event, const
         return watched_value(build, event);
     if (field->source == EVENT_PARENT)
         return parent(build, event);
+    if (field->source == EVENT_RETURN && handler->no_result && *handler->no_result)
+        build_fail(build, "e.ret: %s returns %s, which is in no register that handlers see",
+                   handler->symbol ? handler->symbol : handler->probe, handler->no_result);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
     value->event = field;
     value->name = field->name;
@@ -179,7 +182,7 @@ static struct value *index_object(struct build *build, struct value *base, struc
         cell->object = (unsigned)base->constant.handle;
         return cell;
     }
-    if (object->kind == OBJECT_VAR || object->kind == OBJECT_RING) {
+    if (object->kind == OBJECT_VAR || object->kind == OBJECT_RING || object->kind == OBJECT_RECORDER) {
         const char *const *methods = object->kind == OBJECT_VAR ? (const char *const[]){"get", "set", "add", NULL}
                                                                 : (const char *const[]){"emit", NULL};
         if (named(name, methods))
@@ -282,10 +285,9 @@ void build_assign(struct build *build, struct value *base, struct value *key, st
     if (base->op == IR_CONSTANT && base->constant.kind == CAPTURED_TABLE && field_name(key)) {
         const char *field = build_field_name(build, base, key, name);
         build_fail(build,
-                   "a handler cannot assign to '%s' in a table of the script; use %s = up.var(0) and %s:set(x), or "
-                   "up.hash() for a "
-                   "table",
-                   field, field, field);
+                   "a handler cannot assign to '%s' in a table of the script; have %s = up.var(0) outside, and "
+                   "%s:set(value) or %s:add(n) here, or up.hash() for a table",
+                   field, field, field, field);
     }
     if (!base->block)
         build_fail(build, "a handler cannot change '%s', which belongs to the script; use up.var() or up.hash()",

@@ -286,30 +286,29 @@ static void call_find(struct build *build, struct value **args, size_t count, st
     results[1]->number = (int64_t)length - 1;
 }
 
-/* up.cast("struct request *", address) */
-static struct value *call_cast(struct build *build, struct value **args, size_t count)
+/* up.cast("struct request *", address), and up.kcast of an address of the kernel's */
+static struct value *call_cast(struct build *build, const char *name, struct value **args, size_t count)
 {
+    bool kernel = *name == 'k' || handler_reads_kernel(build->function->handler);
     const struct ctype *type = NULL;
     const struct captured *constant = count == 2 && args[0]->op == IR_CONSTANT ? &args[0]->constant : NULL;
     if (constant && constant->kind == CAPTURED_STRING)
-        type = ctype_parse(build->compiler, build->position, constant->string.bytes,
-                           handler_reads_kernel(build->function->handler));
+        type = ctype_parse(build->compiler, build->position, constant->string.bytes, kernel);
     else if (constant && constant->kind == CAPTURED_CTYPE)
         type = ctype_of(build->compiler, constant->handle);
     else
-        build_fail(build, "up.cast takes a C type that is known when the handler is compiled and an address: "
-                          "up.cast(\"struct request *\", e.arg0)");
+        build_fail(build,
+                   "up.%s takes a C type that is known when the handler is compiled and an address: "
+                   "up.%s(\"struct request *\", e.arg0)",
+                   name, name);
     if (type->kind == CTYPE_INTEGER)
         return arithmetic(build, IR_CAST, type->bits, args[1], NULL);
     if (type->kind != CTYPE_POINTER)
         build_fail(build,
-                   "up.cast makes pointers and integers, no '%s': write up.cast(\"%s *\", address) for one in memory",
-                   type->name, type->name);
+                   "up.%s makes pointers and integers, no '%s': write up.%s(\"%s *\", address) for one in memory", name,
+                   type->name, name, type->name);
     struct value *value = build_value(build, IR_POINTER, &args[1], 1);
-    value->type = (struct type){.kind = TYPE_POINTER,
-                                .optional = true,
-                                .ctype = type,
-                                .kernel = handler_reads_kernel(build->function->handler)};
+    value->type = (struct type){.kind = TYPE_POINTER, .optional = true, .ctype = type, .kernel = kernel};
     return value;
 }
 
@@ -357,6 +356,41 @@ static struct value *call_sym(struct build *build, struct value **args, size_t c
     return symbol;
 }
 
+/* ARGS[0][ARGS[1]], a number of a table of the script, where the key is a text that is constant on each way that leads
+ * here: a constant, or a phi of them. Texts that are none of its keys are the caller's mistake: ARGS[2] is what it
+ * chooses, and ARGS[3] says which there are. */
+static struct value *choose(struct build *build, struct value *const *args)
+{
+    struct value *key = ir_value(args[1]);
+    const char *what = args[2]->constant.string.bytes;
+    const struct position *caller = build->frame->called_from ? build->frame->called_from : build->position;
+    if (key->op == IR_PHI && !key->block->is_header) {
+        struct value **chosen = arena_allocate(build->arena, (key->arg_count + 1) * sizeof *chosen);
+        for (size_t i = 0; i < key->arg_count; i++)
+            chosen[i] = choose(build, (struct value *[]){args[0], key->args[i], args[2], args[3]});
+        struct value *phi = ir_phi(build->function, key->block, build->position);
+        memcpy(phi->args, chosen, key->arg_count * sizeof *chosen);
+        return phi;
+    }
+    if (!is_constant_string(key))
+        compile_fail(build->compiler, caller,
+                     "a %s is known when the handler is compiled: write its name there, or a choice of names", what);
+    struct host *host = &build->compiler->host;
+    struct captured captured = host->field(host->context, args[0]->constant.handle, &key->constant);
+    if (captured.kind != CAPTURED_NUMBER)
+        compile_fail(build->compiler, caller, "there is no %s '%s'; there are %s", what, key->constant.string.bytes,
+                     args[3]->constant.string.bytes);
+    return ir_constant(build->function, &captured);
+}
+
+/* The operation OP on the map ARGS[0] with the key ARGS[1] and whatever else, COUNT values in all. */
+static struct value *of_map(struct build *build, enum ir_op op, struct value **args, size_t count)
+{
+    struct value *value = build_value(build, op, args + 1, count);
+    value->object = (unsigned)args[0]->constant.handle;
+    return value;
+}
+
 static struct value *call_builtin(struct build *build, const char *name, struct value **args, size_t count)
 {
     int64_t bits = integer_type(name);
@@ -370,8 +404,8 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
         value->number = integer_type(name + 5);
         return value;
     }
-    if (!strcmp(name, "cast"))
-        return call_cast(build, args, count);
+    if (!strcmp(name, "cast") || !strcmp(name, "kcast"))
+        return call_cast(build, name, args, count);
     if (!strncmp(name, "bit.", 4))
         return call_bit(build, name + 4, args, count);
     if (!strcmp(name, "printf")) {
@@ -392,6 +426,14 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
         return call_starts(build, args, count);
     if (!strcmp(name, "copy") && count)
         return build_value(build, IR_COPY, args, 1);
+    if (!strcmp(name, "event"))
+        return build->function->event;
+    if (!strcmp(name, "choose"))
+        return choose(build, args);
+    if (!strcmp(name, "remove"))
+        return of_map(build, IR_MAP_DELETE, args, 1);
+    if (!strcmp(name, "fetch_add"))
+        return of_map(build, IR_MAP_FETCH_ADD, args, 2);
     build_refuse_call(build, arena_format(build->arena, "up.%s", name));
 }
 
@@ -426,6 +468,11 @@ static struct value *call_stack(struct build *build, const char *name, struct va
         build_fail(build, "e:stack() is whole and takes no depth; a tuple of parts does: { e:ustack(8), e:kstack(8) }");
     if (count && !fold_is_number(args[0]))
         build_fail(build, "the depth of e:%s(depth) is a constant", name);
+    char part = build->function->options->stacks; /* of --user and --kernel */
+    if (joined && part) {
+        name = part == 'k' ? "kstack" : "ustack";
+        joined = false;
+    }
     struct value *stack = build_value(build, *name == 'k' ? IR_KSTACK : IR_USTACK, NULL, 0);
     stack->number = count ? fold_integer(build->function, args[0], build->position) : 0;
     /* Where the context is the user's, the kernel has nothing above it. */
@@ -460,6 +507,7 @@ static struct value *call_method(struct build *build, struct value *callee, stru
                             args, count);
         break;
     case OBJECT_RING:
+    case OBJECT_RECORDER:
         expect_arguments(build, "emit", count, 1);
         value = build_value(build, IR_EMIT, args, 1);
         break;

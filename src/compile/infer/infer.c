@@ -41,7 +41,7 @@ void pass_infer(struct function *functions, size_t count)
     struct inference inference = {.compiler = compiler, .arena = &compiler->arena};
     held_start(compiler);
     for (size_t i = 0; i < count; i++) {
-        ir_drop_unused(&functions[i], is_not_a_name);
+        ir_drop_unused(&functions[i], is_not_a_name, false);
         ir_find_users(&functions[i]);
     }
     settle(&inference, functions, count);

@@ -561,14 +561,19 @@ struct type infer_value(struct inference *inference, struct value *value)
         return value->type;
     case IR_MAP_DELETE:
         join_key(inference, value, value->args[0]);
-        return value->type;
+        return (struct type){.kind = TYPE_BOOLEAN};
+    case IR_MAP_FETCH_ADD:
+        join_key(inference, value, value->args[0]);
+        join_value(inference, value, value->args[1]);
+        type = type_read(object->value);
+        type.optional = true;
+        return type;
     case IR_AGGREGATE:
         join_added(inference, value, number(inference, value, value->args[0]));
         if (value->arg_count > 1)
             join_key(inference, value, value->args[1]);
         else if (object->keyed)
-            compile_fail(inference->compiler, value->position, "'%s' has keys elsewhere and none here",
-                         held_name(object));
+            unify_without_key(inference->compiler, value->position, object);
         return value->type;
     case IR_VAR_GET:
         return type_read(object->value);

@@ -145,3 +145,11 @@ bool unify_field(struct compiler *compiler, const struct value *set, struct reco
     compile_fail(compiler, set->position, "the field '%s' is %s here, and %s%s", label(arena, &before),
                  name_of(arena, from, before.type), show(arena, &side, from), remedy(arena, from, before.type));
 }
+
+void unify_without_key(struct compiler *compiler, const struct position *at, const struct shared *object)
+{
+    const struct position *other = object->key_at;
+    compile_fail(compiler, at, "'%s' has no key here, and has one %s: give it one in both places, or use two of them",
+                 held_name(object),
+                 other ? arena_format(&compiler->arena, "at %s:%d", other->file, other->line) : "by its declaration");
+}

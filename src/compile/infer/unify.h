@@ -10,3 +10,6 @@ bool unify_key(struct compiler *compiler, const struct position *at, struct shar
 bool unify_value(struct compiler *compiler, const struct position *at, struct shared *object, struct type from);
 /* The same of the field that SET (IR_SET_FIELD) stores into records of SHAPE. */
 bool unify_field(struct compiler *compiler, const struct value *set, struct record *shape, struct type from);
+
+/* Ends the compilation: at AT, OBJECT is used without the key that it has elsewhere. */
+_Noreturn void unify_without_key(struct compiler *compiler, const struct position *at, const struct shared *object);

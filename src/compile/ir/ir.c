@@ -277,8 +277,28 @@ static bool writes_fresh_record(const struct value *value)
     return (value->op == IR_SET_FIELD || value->op == IR_SET_ELEMENT) && ir_value(value->args[0])->op == IR_RECORD;
 }
 
-bool ir_drop_unused(struct function *function, bool (*is_root)(const struct value *value))
+/* True if WRITE, into a fresh record, may be read: the record is used otherwise than by its fields, or the field is. */
+static bool is_read(const struct value *write)
 {
+    const struct value *record = ir_value(write->args[0]);
+    for (size_t i = 0; i < record->user_count; i++) {
+        const struct value *user = record->users[i];
+        if (!user->marked ||
+            (user->op == IR_SET_FIELD && ir_value(user->args[0]) == record && ir_value(user->args[1]) != record))
+            continue;
+        if (user->op != IR_GET_FIELD || write->op != IR_SET_FIELD || user->access)
+            return true;
+        if (user->number == write->number &&
+            (user->name && write->name ? !strcmp(user->name, write->name) : user->name == write->name))
+            return true;
+    }
+    return false;
+}
+
+bool ir_drop_unused(struct function *function, bool (*is_root)(const struct value *value), bool fields)
+{
+    if (fields)
+        ir_find_users(function);
     for (struct block *block = function->entry; block; block = block->following)
         for (struct value *value = block->first; value; value = value->next)
             value->marked = false;
@@ -291,7 +311,8 @@ bool ir_drop_unused(struct function *function, bool (*is_root)(const struct valu
         changed = false;
         for (struct block *block = function->entry; block; block = block->following)
             for (struct value *value = block->first; value; value = value->next)
-                if (writes_fresh_record(value) && !value->marked && ir_value(value->args[0])->marked) {
+                if (writes_fresh_record(value) && !value->marked && ir_value(value->args[0])->marked &&
+                    (!fields || is_read(value))) {
                     mark_wanted(value);
                     changed = true;
                 }

@@ -122,10 +122,11 @@ void ir_count_uses(struct function *function);
 /* Fills the values' users and places, which hold until something is changed; and counts uses. */
 void ir_find_users(struct function *function);
 /*
- * Takes out what no root needs, directly or not; a write to a fresh record is needed where the record is. Returns
- * whether there was anything.
+ * Takes out what no root needs, directly or not. A write to a fresh record is needed where the record is; with FIELDS,
+ * only where its field may be read, so that what nobody reads of a record costs nothing. Returns whether there was
+ * anything.
  */
-bool ir_drop_unused(struct function *function, bool (*is_root)(const struct value *value));
+bool ir_drop_unused(struct function *function, bool (*is_root)(const struct value *value), bool fields);
 /* Fills the blocks' dominators and order; drops unreachable blocks. */
 void ir_dominators(struct function *function);
 bool ir_dominates(const struct block *a, const struct block *b);

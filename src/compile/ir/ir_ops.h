@@ -50,7 +50,9 @@ OP(COPY, "copy")               /* args: record; up.copy */
 
 OP(MAP_GET, "map_get")       /* args: key; .object; nil if absent */
 OP(MAP_SET, "map_set")       /* args: key, value */
-OP(MAP_DELETE, "map_delete") /* args: key */
+OP(MAP_DELETE, "map_delete") /* args: key; boolean: it was there */
+/* args: key, delta; an absent entry counts as 0; what was there before, nil if there is no room */
+OP(MAP_FETCH_ADD, "map_fetch_add")
 /* args: key, delta, and the read just before, if its entry is to be used; .number: 1 if an absent entry is inserted, 0
  * if it is an error */
 OP(MAP_ADD, "map_add")

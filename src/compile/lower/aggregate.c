@@ -133,8 +133,6 @@ static struct operand key_address(struct lower *lower, const struct shared *obje
                                   struct operand bucket)
 {
     struct program *program = lower->program;
-    if (key)
-        lower_require(lower, lower_place(lower, key), "an aggregation's key is nil");
     if (is_sum(object))
         return memory_address(lower, key, object->key);
     uint32_t size = key_bytes(object) - SUFFIX_BYTES;
@@ -201,6 +199,10 @@ void aggregate_lower(struct lower *lower, struct value *value)
     struct operand v = lower_number(lower, value->args[0]), bucket = bucket_of(lower, object, v);
     struct value *key = value->arg_count > 1 ? value->args[1] : NULL;
     struct machine_block *done = machine_block(program);
+    if (key) {
+        lower_require(lower, lower_place(lower, key), "an aggregation's key is nil");
+        cut_key_count(lower, object, key);
+    }
     struct operand entry = key_bytes(object) ? element(lower, object, key_address(lower, object, key, bucket), done)
                                              : maps_only_element(lower, object, done);
     if (is_sum(object) && !object->amounts) {

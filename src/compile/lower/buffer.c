@@ -90,6 +90,12 @@ struct operand buffer_length(struct lower *lower, const struct place *place)
     return machine_load(lower->program, BPF_DW, place->value, KEPT);
 }
 
+struct operand buffer_cut(struct lower *lower, struct operand base, int64_t offset)
+{
+    struct operand size = machine_load(lower->program, BPF_DW, base, offset + SIZE);
+    return machine_alu(lower->program, BPF_XOR, size, machine_load(lower->program, BPF_DW, base, offset + KEPT));
+}
+
 struct place buffer_text(struct lower *lower, struct value *value)
 {
     struct place place = *lower_place(lower, value);

@@ -185,6 +185,7 @@ void probe_prologue(struct lower *lower)
         if (lower->pairing)
             lower->pairing->recover(lower);
     }
+    filter_cpus(lower); /* behind what a return takes away of its entry, which may have been on another CPU */
     state_count_hit(lower);
     if (is_paired(lower))
         state_expect_returns(lower);
@@ -285,6 +286,19 @@ static struct operand register_at(struct lower *lower, int offset, const char *w
     return is_return(lower) ? probe_context_word(lower, offset, what) : entry_register(lower, offset, what);
 }
 
+/* The stack pointer with which the thread has entered the kernel; 0 where it cannot be read. */
+static struct operand thread_stack_pointer(struct lower *lower)
+{
+    struct program *program = lower->program;
+    struct slot *slot = program_slot(program, 8);
+    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
+    struct operand task = machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
+    struct operand registers = machine_call(program, BPF_FUNC_task_pt_regs, OPERANDS(task));
+    struct operand at = machine_alu(program, BPF_ADD, registers, operand_immediate(arch_cpu.stack_pointer));
+    machine_call(program, BPF_FUNC_probe_read_kernel, OPERANDS(operand_slot(slot, 0), operand_immediate(8), at));
+    return machine_load(program, BPF_DW, operand_slot(slot, 0), 0);
+}
+
 /* What EVENT, which no entry has saved and which is no argument and no register, is. */
 static struct operand field_value(struct lower *lower, const struct event_field *event)
 {
@@ -306,6 +320,8 @@ static struct operand field_value(struct lower *lower, const struct event_field 
         return machine_call_pure(program, BPF_FUNC_get_smp_processor_id, NULL, 0);
     case EVENT_CGROUP:
         return machine_call_pure(program, BPF_FUNC_get_current_cgroup_id, NULL, 0);
+    case EVENT_TRACED:
+        return filter_asked(lower);
     case EVENT_TASK:
         return machine_call_pure(program, BPF_FUNC_get_current_task, NULL, 0);
     case EVENT_COMM:
@@ -318,6 +334,8 @@ static struct operand field_value(struct lower *lower, const struct event_field 
     case EVENT_IP:
         return provider_of(lower)->ip(lower);
     case EVENT_STACK_POINTER:
+        if (provider_of(lower)->registers == REGISTERS_THREAD)
+            return thread_stack_pointer(lower);
         return register_at(lower, arch_cpu.stack_pointer, "e.sp");
     case EVENT_CALLER:
         return caller(lower);

@@ -1,6 +1,6 @@
 /*
  * The test in front of a handler that ends it for processes and threads that are not traced. The conditions of the run
- * (PIDs, threads, names, cgroups) must all hold; of several of one sort one is enough.
+ * (PIDs, threads, names, cgroups, CPUs) must all hold; of several of one sort one is enough.
  */
 #include <string.h>
 
@@ -64,16 +64,15 @@ static struct operand constant(struct program *program, uint64_t value)
     return machine_alu(program, BPF_MOV, number, number);
 }
 
-/* Goes on where NUMBER is one of the COUNT NUMBERS; OF_THREADS: they are those of threads, and the options' births are
- * theirs. */
+/* Goes on where NUMBER is one of the COUNT NUMBERS, else at OTHER; OF_THREADS: they are those of threads, and the
+ * options' births are theirs. */
 static void expect_one_of(struct lower *lower, struct operand number, const pid_t *numbers, size_t count,
-                          bool of_threads, int64_t ignored)
+                          bool of_threads, struct machine_block *other)
 {
     const struct compile_options *options = lower->function->options;
     const uint64_t *births = of_threads == (options->tid_count > 0) ? options->births : NULL;
     struct program *program = lower->program;
-    struct machine_block *traced = machine_block(program), *other = machine_block(program);
-    other->cold = true;
+    struct machine_block *traced = machine_block(program);
     for (size_t i = 0; i < count; i++) {
         struct machine_block *next = i + 1 < count ? machine_block(program) : other;
         struct machine_block *found = births ? machine_block(program) : traced;
@@ -82,30 +81,30 @@ static void expect_one_of(struct lower *lower, struct operand number, const pid_
             machine_place(program, found);
             expect_birth(lower, of_threads, constant(program, births[i]), traced, other);
         }
-        machine_place(program, next);
+        if (next != other)
+            machine_place(program, next);
     }
-    machine_exit(program, ignored);
     machine_place(program, traced);
 }
 
-/* Goes on where MAP has an element for the 64-bit NUMBER. Returns where that is. */
+/* Goes on where MAP has an element for the 64-bit NUMBER, else at OTHER. Returns where that is. */
 static struct operand expect_element(struct lower *lower, const struct shared *map, struct operand number,
-                                     int64_t ignored)
+                                     struct machine_block *other)
 {
     struct slot *key = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(key, 0), 0, number);
     struct operand found = maps_lookup(lower, map->map_name, operand_slot(key, 0));
-    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), filter_ignore(lower, ignored));
+    lower_continue_if(lower, BPF_JNE, found, operand_immediate(0), other);
     return found;
 }
 
-/* Goes on where the process is in the map FOLLOWED, as it began. */
-static void expect_followed(struct lower *lower, const struct shared *followed, int64_t ignored)
+/* Goes on where the process is in the map FOLLOWED, as it began; else at OTHER. */
+static void expect_followed(struct lower *lower, const struct shared *followed, struct machine_block *other)
 {
     struct program *program = lower->program;
-    struct operand birth = machine_load(program, BPF_DW, expect_element(lower, followed, lower->tgid, ignored), 0);
+    struct operand birth = machine_load(program, BPF_DW, expect_element(lower, followed, lower->tgid, other), 0);
     struct machine_block *traced = machine_block(program);
-    expect_birth(lower, false, birth, traced, filter_ignore(lower, ignored));
+    expect_birth(lower, false, birth, traced, other);
     machine_place(program, traced);
 }
 
@@ -131,12 +130,13 @@ static void expect_bytes(struct lower *lower, struct operand name, const char *w
         }
 }
 
-/* Goes on where the thread has one of the names: a whole one, with its NUL, or the beginning before a "*". */
-static void expect_name(struct lower *lower, const struct compile_options *options, int64_t ignored)
+/* Goes on where the thread has one of the names: a whole one, with its NUL, or the beginning before a "*"; else at
+ * OTHER. */
+static void expect_name(struct lower *lower, const struct compile_options *options, struct machine_block *other)
 {
     struct program *program = lower->program;
     struct operand name = probe_comm(lower);
-    struct machine_block *traced = machine_block(program), *other = filter_ignore(lower, ignored);
+    struct machine_block *traced = machine_block(program);
     for (size_t i = 0; i < options->comm_count; i++) {
         const char *wanted = options->comms[i];
         size_t length = strlen(wanted);
@@ -150,34 +150,81 @@ static void expect_name(struct lower *lower, const struct compile_options *optio
     machine_place(program, traced);
 }
 
-void filter_lower(struct lower *lower, int64_t ignored)
+void filter_cpus(struct lower *lower)
 {
     struct program *program = lower->program;
     const struct handler *handler = lower->function->handler;
     const struct compile_options *options = lower->function->options;
+    if (!options->cpu_count || handler->of_every_cpu || handler->provider->of_nobody)
+        return;
+    struct operand cpu = machine_call_pure(program, BPF_FUNC_get_smp_processor_id, NULL, 0);
+    struct machine_block *traced = machine_block(program), *other = filter_ignore(lower, 0);
+    for (size_t i = 0, end; i < options->cpu_count; i = end) {
+        for (end = i + 1; end < options->cpu_count && options->cpus[end] == options->cpus[end - 1] + 1;)
+            end++;
+        struct operand from = machine_alu32(program, BPF_SUB, cpu, operand_immediate(options->cpus[i]));
+        struct machine_block *next = end < options->cpu_count ? machine_block(program) : other;
+        machine_branch(program, BPF_JLE, from, operand_immediate((int64_t)(end - i) - 1), traced, next);
+        if (next != other)
+            machine_place(program, next);
+    }
+    machine_place(program, traced);
+}
+
+/* True where OPTIONS leave out any process, or unless OF_PROCESSES any thread. */
+static bool narrows(const struct compile_options *options, bool of_processes)
+{
+    return options->followed || options->pid_count || options->except ||
+           (!of_processes && (options->tid_count || options->cgroups || options->comm_count));
+}
+
+/* Goes on where what runs is traced, else at OTHER; OF_PROCESSES: as far as that is a matter of processes. */
+static void expect_traced(struct lower *lower, bool of_processes, struct machine_block *other)
+{
+    struct program *program = lower->program;
+    const struct compile_options *options = lower->function->options;
     const struct shared *followed = object_numbered(lower->compiler, options->followed);
     const struct shared *cgroups = object_numbered(lower->compiler, options->cgroups);
-    lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
-    lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
-    if (handler->unfiltered || handler->provider->of_nobody)
-        return;
     if (followed)
-        expect_followed(lower, followed, ignored);
+        expect_followed(lower, followed, other);
     else if (options->pid_count)
-        expect_one_of(lower, lower->tgid, options->pids, options->pid_count, false, ignored);
+        expect_one_of(lower, lower->tgid, options->pids, options->pid_count, false, other);
     else if (options->except)
-        lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except),
-                          filter_ignore(lower, ignored));
-    if (handler->of_processes)
+        lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except), other);
+    if (of_processes)
         return;
     if (options->tid_count)
         expect_one_of(lower, machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids,
-                      options->tid_count, true, ignored);
+                      options->tid_count, true, other);
     if (cgroups) {
         struct operand level = operand_immediate(options->cgroup_level);
         expect_element(lower, cgroups, machine_call_pure(program, BPF_FUNC_get_current_ancestor_cgroup_id, &level, 1),
-                       ignored);
+                       other);
     }
     if (options->comm_count)
-        expect_name(lower, options, ignored);
+        expect_name(lower, options, other);
+}
+
+void filter_lower(struct lower *lower, int64_t ignored)
+{
+    struct program *program = lower->program;
+    const struct handler *handler = lower->function->handler;
+    lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
+    lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
+    if (!handler->unfiltered && !handler->provider->of_nobody &&
+        narrows(lower->function->options, handler->of_processes))
+        expect_traced(lower, handler->of_processes, filter_ignore(lower, ignored));
+}
+
+struct operand filter_asked(struct lower *lower)
+{
+    struct program *program = lower->program;
+    if (!lower->function->handler->unfiltered || !narrows(lower->function->options, false))
+        return operand_immediate(1); /* else the handler does not run */
+    struct machine_block *no = machine_block(program), *join = machine_block(program);
+    expect_traced(lower, false, no);
+    machine_jump(program, join);
+    machine_place(program, no);
+    machine_continue(program, join);
+    return machine_choose(program, join, no, operand_immediate(0), operand_immediate(1));
 }

@@ -38,7 +38,8 @@ struct place *lower_place(struct lower *lower, struct value *value)
 unsigned lower_ledger(struct lower *lower, const char *cause)
 {
     const struct position *at = lower->program->position;
-    if (!at)
+    /* A line of uplua's own modules (uplua.base.failure) tells the user nothing. */
+    if (!at || !strncmp(at->file, "uplua/", strlen("uplua/")))
         return ledger_add(lower->compiler, cause);
     return ledger_add(lower->compiler, arena_format(lower->program->arena, "%s, %s:%d", cause, at->file, at->line));
 }
@@ -124,7 +125,7 @@ struct operand lower_number(struct lower *lower, struct value *value)
 
 struct operand lower_is_not_negative(struct lower *lower, struct operand result)
 {
-    struct operand sign = machine_alu(lower->program, BPF_RSH, result, operand_immediate(63));
+    struct operand sign = machine_alu32(lower->program, BPF_RSH, result, operand_immediate(31));
     return machine_alu(lower->program, BPF_XOR, sign, operand_immediate(1));
 }
 
@@ -494,8 +495,19 @@ static void blocks(struct lower *lower)
     phi_set_arguments(lower);
 }
 
+/* Where a program at a tracepoint returns 0, the kernel keeps the event from everybody else who counts or records it,
+ * such as perf. */
+static void let_others_see(struct program *program)
+{
+    for (struct machine_block *block = program->entry; block; block = block->following)
+        if (block->last && block->last->op == M_EXIT)
+            block->last->a = operand_immediate(1);
+}
+
 static void emit(struct program *program, const struct function *function, struct object *result)
 {
+    if (program->type == BPF_PROG_TYPE_TRACEPOINT)
+        let_others_see(program);
     pass_emit(program, result, function->options, arena_format(program->arena, "handler/%s", program->name));
     if (program->rounds)
         pass_emit(program->rounds, result, function->options, NULL);

@@ -76,7 +76,8 @@ void lower_continue_if(struct lower *lower, uint8_t code, struct operand a, stru
                        struct machine_block *otherwise);
 /* REFERENCE to a record, known here not to be nil, under another name: bpf_loop.c must tell the two apart. */
 struct operand lower_not_nil(struct lower *lower, struct operand reference);
-/* 1 where a helper's RESULT is not negative, else 0. */
+/* 1 where a helper's RESULT is not negative, else 0. It is taken as an int: before Linux 6.4 the kernel calls a map's
+ * own functions in place of the helpers, and these return one, whose upper half is zero. */
 struct operand lower_is_not_negative(struct lower *lower, struct operand result);
 
 /* --- phi.c --- */
@@ -147,6 +148,8 @@ void buffer_equal(struct lower *lower, const struct place *x, const struct place
                   struct machine_block *no);
 /* The number of bytes kept. */
 struct operand buffer_length(struct lower *lower, const struct place *place);
+/* Not 0 where the buffer at BASE + OFFSET was cut. */
+struct operand buffer_cut(struct lower *lower, struct operand base, int64_t offset);
 /* The bytes of the string or buffer VALUE, as if it were a string of them, which has one byte more, the mark. */
 struct place buffer_text(struct lower *lower, struct value *value);
 
@@ -155,6 +158,11 @@ struct place buffer_text(struct lower *lower, struct value *value);
 /* s:find("text"): where the text begins, and where it ends. */
 void string_find(struct lower *lower, struct value *value);
 void string_find_end(struct lower *lower, struct value *value);
+
+/* --- cut_key.c --- */
+
+/* Counts that something is about to be stored in OBJECT under KEY, which is not nil, where a text in that was cut. */
+void cut_key_count(struct lower *lower, const struct shared *object, struct value *key);
 
 /* --- maps.c --- */
 
@@ -170,6 +178,16 @@ struct operand maps_lookup(struct lower *lower, const char *map, struct operand 
 struct operand maps_only_element(struct lower *lower, const struct shared *object, struct machine_block *done);
 /* The ledger's entry for an insertion into OBJECT when it is full. */
 unsigned maps_full(struct lower *lower, const struct shared *object);
+/* The slot of the record that VALUE emits: 8 bytes for a header, and the record. */
+struct slot *maps_emitted(struct lower *lower, const struct value *value);
+
+/* --- recorder.c --- */
+
+/* Finds how large the slots of OBJECT are, and how many there are. */
+void recorder_describe(struct compiler *compiler, struct shared *object);
+/* The rest of OBJECT's MAP. 0 or -errno. */
+int recorder_declare(const struct shared *object, struct object_map *map);
+void recorder_emit(struct lower *lower, struct value *value, const struct shared *object);
 /* Settles map types and names of all objects used. */
 void maps_describe(struct compiler *compiler);
 /* Declares the maps of used objects in RESULT. */
@@ -237,6 +255,10 @@ void filter_use(struct compiler *compiler, const struct compile_options *options
 /* At the program's start: ends it with IGNORED where what runs is not traced. Sets CONTEXT, PID_TGID and TGID of
  * LOWER. */
 void filter_lower(struct lower *lower, int64_t ignored);
+/* e.traced: 1 where what runs is traced, else 0, in a handler that runs for all. */
+struct operand filter_asked(struct lower *lower);
+/* In front of the handler itself: ends the program on CPUs that are not traced. */
+void filter_cpus(struct lower *lower);
 /* A block that ends the program with IGNORED. */
 struct machine_block *filter_ignore(struct lower *lower, int64_t ignored);
 

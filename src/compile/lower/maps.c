@@ -1,5 +1,6 @@
 /* Maps, vars and rings: the kernel objects behind them, and the operations of a handler on them. Aggregations are in
  * aggregate.c. */
+#include "../bpf/timed.h"
 #include "compile/lower/lower.h"
 
 #include <ctype.h>
@@ -54,6 +55,7 @@ static void describe(struct compiler *compiler, struct shared *object, size_t nu
         [OBJECT_ARRAY] = BPF_MAP_TYPE_ARRAY,
         [OBJECT_VAR] = BPF_MAP_TYPE_ARRAY,
         [OBJECT_RING] = BPF_MAP_TYPE_RINGBUF,
+        [OBJECT_RECORDER] = BPF_MAP_TYPE_ARRAY,
         [OBJECT_OUTPUT] = BPF_MAP_TYPE_RINGBUF,
         [OBJECT_OTHER] = 0, /* refused where it is used */
     };
@@ -74,14 +76,40 @@ static bool is_ring(const struct shared *object)
     return object->kind == OBJECT_RING || object->kind == OBJECT_OUTPUT;
 }
 
+/* True for a ring that handlers emit to, in this setup or another: the script has made it for that. The one for what
+ * handlers print is always there, and counts where any does. */
+static bool is_emitted_to(const struct shared *object)
+{
+    return object->kind == OBJECT_RING || object->fd >= 0 || (object->used && object->variant_count);
+}
+
+/* Rings have the times of their records where there is more than one whose order counts, or the script asks for that.
+ * One that is there stays as it is. */
+static void find_timed(struct compiler *compiler)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < compiler->object_count; i++) {
+        const struct shared *object = compiler->objects[i];
+        count += is_ring(object) && object->ordered && is_emitted_to(object);
+    }
+    for (size_t i = 0; i < compiler->object_count; i++) {
+        struct shared *object = compiler->objects[i];
+        if (object->used && object->fd < 0)
+            object->timed = is_ring(object) && object->ordered && (count > 1 || object->alone);
+    }
+}
+
 void maps_describe(struct compiler *compiler)
 {
     compiler->turns = 0;
+    find_timed(compiler);
     for (size_t i = 0; i < compiler->object_count; i++) {
         struct shared *object = compiler->objects[i];
         if (!object->used)
             continue;
         describe(compiler, object, i);
+        if (object->kind == OBJECT_RECORDER)
+            recorder_describe(compiler, object);
         name_map(compiler, object, i);
     }
 }
@@ -99,7 +127,11 @@ static int declare(const struct shared *object, struct object *result)
         .reuse_fd = object->fd,
         .max_entries = (uint32_t)object->max,
     };
-    if (!is_ring(object)) {
+    if (object->kind == OBJECT_RECORDER) {
+        int status = recorder_declare(object, &map);
+        if (status)
+            return status;
+    } else if (!is_ring(object)) {
         map.key_size = object->kind == OBJECT_ARRAY ? 4 : type_size(object->key);
         map.value_size = type_size(object->value);
     }
@@ -124,9 +156,10 @@ struct operand maps_lookup(struct lower *lower, const char *map, struct operand 
     return machine_call(lower->program, BPF_FUNC_map_lookup_elem, OPERANDS(operand_map(map), key));
 }
 
-static void delete (struct lower *lower, const struct shared *object, struct operand key)
+/* The helper's result: 0, or negative where KEY is absent. */
+static struct operand erase(struct lower *lower, const struct shared *object, struct operand key)
 {
-    machine_call(lower->program, BPF_FUNC_map_delete_elem, OPERANDS(operand_map(object->map_name), key));
+    return machine_call(lower->program, BPF_FUNC_map_delete_elem, OPERANDS(operand_map(object->map_name), key));
 }
 
 /* The helper's result: 0, or negative where OBJECT is full. */
@@ -144,8 +177,8 @@ static struct operand lookup(struct lower *lower, const struct shared *object, s
 
 unsigned maps_full(struct lower *lower, const struct shared *object)
 {
-    return lower_ledger(lower, arena_format(lower->program->arena, "'%s' is full (max = %llu): not inserted",
-                                            name_of(object), (unsigned long long)object->max));
+    return lower_ledger(lower, arena_format(lower->program->arena, "'%s' is full (max = %llu): not inserted; %s",
+                                            name_of(object), (unsigned long long)object->max, object->advice));
 }
 
 static struct operand key_address(struct lower *lower, struct value *key, const struct shared *object)
@@ -224,8 +257,10 @@ struct place maps_load(struct lower *lower, struct value *read)
 static void map_delete(struct lower *lower, struct value *value)
 {
     struct shared *object = object_of(lower, value);
+    struct place *place = lower_place(lower, value);
+    place->value = operand_immediate(0);
     if (!is_empty_map(object)) /* deleting what is not there is no loss */
-        delete (lower, object, key_address(lower, value->args[0], object));
+        place->value = lower_is_not_negative(lower, erase(lower, object, key_address(lower, value->args[0], object)));
 }
 
 static unsigned outside(struct lower *lower, const struct shared *object)
@@ -257,12 +292,13 @@ static void map_set(struct lower *lower, struct value *value)
     struct machine_block *join = machine_block(program), *absent = machine_block(program);
     if (from->present.kind) /* m[k] = nil deletes */
         lower_continue_if(lower, BPF_JNE, from->present, operand_immediate(0), absent);
+    cut_key_count(lower, object, value->args[0]);
     struct operand result = update(lower, object, key, memory_address(lower, value->args[1], object->value), BPF_ANY);
     machine_branch(program, BPF_JEQ, result, operand_immediate(0), join,
                    lower_loss(lower, maps_full(lower, object), join, 0));
     if (from->present.kind) {
         machine_place(program, absent);
-        delete (lower, object, key);
+        erase(lower, object, key);
         machine_jump(program, join);
     }
     machine_place(program, join);
@@ -311,9 +347,11 @@ static void map_add(struct lower *lower, struct value *value)
     if (!value->number || there) {
         if (!there)
             lower_require(lower, &(struct place){.present = first}, "arithmetic or comparison on nil");
+        cut_key_count(lower, object, value->args[0]);
         machine_add_atomic(program, size, first, 0, delta);
         return;
     }
+    cut_key_count(lower, object, value->args[0]);
     struct machine_block *done = machine_block(program);
     struct operand entry = first;
     if (is_array)
@@ -323,6 +361,35 @@ static void map_add(struct lower *lower, struct value *value)
         entry = element(lower, object, key_address(lower, value->args[0], object), first, delta, done);
     machine_add_atomic(program, size, entry, 0, delta);
     machine_continue(program, done);
+}
+
+/* What the element KEY of OBJECT has been; it is made, with 0, where it is absent. */
+static void map_fetch_add(struct lower *lower, struct value *value)
+{
+    struct program *program = lower->program;
+    const struct shared *object = object_of(lower, value);
+    struct place *place = lower_place(lower, value);
+    struct operand key = key_address(lower, value->args[0], object), delta = lower_number(lower, value->args[1]);
+    cut_key_count(lower, object, value->args[0]);
+    struct slot *zero = program_slot(program, 8);
+    struct machine_block *hit = machine_block(program), *missing = machine_block(program);
+    struct machine_block *found = machine_block(program), *join = machine_block(program);
+    struct machine_block *full = lower_loss(lower, maps_full(lower, object), join, 0);
+    missing->cold = true;
+    struct operand first = lookup(lower, object, key);
+    machine_branch(program, BPF_JNE, first, operand_immediate(0), hit, missing);
+    machine_place(program, hit);
+    machine_jump(program, found);
+    machine_place(program, missing);
+    machine_store(program, BPF_DW, operand_slot(zero, 0), 0, operand_immediate(0));
+    update(lower, object, key, operand_slot(zero, 0), BPF_NOEXIST);
+    struct operand second = lookup(lower, object, key);
+    lower_continue_if(lower, BPF_JNE, second, operand_immediate(0), full);
+    machine_continue(program, found);
+    struct operand before = machine_fetch_add(program, machine_choose(program, found, hit, first, second), 0, delta);
+    machine_continue(program, join);
+    place->value = machine_choose(program, join, full, operand_immediate(0), before);
+    place->present = machine_choose(program, join, full, operand_immediate(0), operand_immediate(1));
 }
 
 struct operand maps_only_element(struct lower *lower, const struct shared *object, struct machine_block *done)
@@ -354,14 +421,27 @@ static void variable(struct lower *lower, struct value *value)
         machine_add_atomic(program, memory_size(object->value), address, 0, given->value);
 }
 
+struct slot *maps_emitted(struct lower *lower, const struct value *value)
+{
+    struct value *source = ir_value(value->args[0]);
+    struct place *record = lower_place(lower, source);
+    uint32_t size = record_of(source->type.record)->size;
+    if (record->header)
+        return record->header;
+    struct slot *slot = program_slot(lower->program, size + 8);
+    memory_copy(lower, operand_slot(slot, 0), 8, record->value, 0, size);
+    return slot;
+}
+
 static unsigned ring_full(struct lower *lower, const struct shared *object)
 {
     if (object->kind == OBJECT_OUTPUT)
-        return lower_ledger(lower,
-                            arena_format(lower->program->arena, "printf: its ring of %llu bytes is full: text lost",
-                                         (unsigned long long)object->max));
-    return lower_ledger(lower, arena_format(lower->program->arena, "the ring '%s' is full (size = %llu): event lost",
-                                            name_of(object), (unsigned long long)object->max));
+        return lower_ledger(lower, arena_format(lower->program->arena,
+                                                "printf: its ring of %llu bytes is full: text lost; print less",
+                                                (unsigned long long)object->max));
+    return lower_ledger(lower,
+                        arena_format(lower->program->arena, "the ring '%s' is full (size = %llu): event lost; %s",
+                                     name_of(object), (unsigned long long)object->max, object->advice));
 }
 
 /*
@@ -385,22 +465,37 @@ static struct operand wake_flags(struct lower *lower, const struct shared *ring,
     return machine_alu(program, BPF_MUL, first, operand_immediate(BPF_RB_FORCE_WAKEUP));
 }
 
+/* The time of what VALUE emits: e.time, where the handler has it by then. */
+static struct operand time_of(struct lower *lower, const struct value *value)
+{
+    for (struct block *block = lower->function->entry; block; block = block->following)
+        for (struct value *earlier = block->first; earlier && earlier != value; earlier = earlier->next) {
+            const struct place *place = lower_place(lower, earlier);
+            if (earlier->op == IR_EVENT_FIELD && earlier->event->source == EVENT_TIME && place->value.kind &&
+                ir_dominates(block, lower->block))
+                return place->value;
+        }
+    return machine_call(lower->program, BPF_FUNC_ktime_get_ns, NULL, 0);
+}
+
 static void emit(struct lower *lower, struct value *value)
 {
     struct program *program = lower->program;
     struct shared *object = object_of(lower, value);
     struct value *source = ir_value(value->args[0]);
-    struct place *record = lower_place(lower, source);
-    lower_require(lower, record, "emitting nil");
+    lower_require(lower, lower_place(lower, source), "emitting nil");
+    if (object->kind == OBJECT_RECORDER)
+        return recorder_emit(lower, value, object);
     for (size_t i = 1; i < value->arg_count; i++)
         lower_require(lower, lower_place(lower, value->args[i]), "printf of nil, which only %s prints");
     uint32_t size = record_of(source->type.record)->size;
-    struct slot *slot = record->header;
-    if (!slot) {
-        slot = program_slot(program, size + 8);
-        memory_copy(lower, operand_slot(slot, 0), 8, record->value, 0, size);
+    struct slot *slot = maps_emitted(lower, value);
+    struct operand head = operand_immediate(value->number);
+    if (object->timed) {
+        struct operand time = machine_alu(program, BPF_LSH, time_of(lower, value), operand_immediate(RING_TAG_BITS));
+        head = machine_alu(program, BPF_OR, time, head);
     }
-    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(value->number));
+    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, head);
     struct operand flags = wake_flags(lower, object, size + 8);
     struct operand result = machine_call(
         program, BPF_FUNC_ringbuf_output,
@@ -448,6 +543,8 @@ void maps_lower(struct lower *lower, struct value *value)
         return map_set(lower, value);
     case IR_MAP_DELETE:
         return map_delete(lower, value);
+    case IR_MAP_FETCH_ADD:
+        return map_fetch_add(lower, value);
     case IR_MAP_ADD:
         return map_add(lower, value);
     case IR_AGGREGATE:

@@ -124,8 +124,8 @@ static void save(struct lower *lower, int64_t failed)
     struct operand result =
         machine_call(program, BPF_FUNC_map_update_elem,
                      OPERANDS(operand_map(map), key, operand_slot(values, 0), operand_immediate(BPF_ANY)));
-    const char *full =
-        arena_format(program->arena, "more than %d calls at one time: return not seen", MAX_PENDING_CALLS);
+    const char *full = arena_format(
+        program->arena, "more than %d calls at one time: return not seen; trace fewer threads", MAX_PENDING_CALLS);
     lower_continue_if(lower, BPF_JEQ, result, operand_immediate(0), probe_loss(lower, full, failed));
     state_count_entry(lower);
     if (timed) { /* last of all, since what comes behind counts for the function */

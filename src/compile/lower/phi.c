@@ -127,6 +127,9 @@ static void set_arguments(struct lower *lower, struct pending_phi *phi)
             memory_copy(lower, operand_slot(phi->text, 0), 0, operand_slot(phi->kept[i], 0), 0, phi->text->size);
         else if (phi->text && arg->type.kind == TYPE_STRING && place->value.slot != phi->text)
             store_string(lower, phi->text, phi->value->type.capacity, arg);
+        else if (phi->text && arg->type.kind == TYPE_NIL && lower->widened)
+            /* It may read a nil's text where it is not told that it is one; before Linux 6.3 it wants that written. */
+            memory_zero(lower, operand_slot(phi->text, 0), 0, phi->text->size);
         if (value.kind == OPERAND_FRAME && value.slot->moved)
             value = machine_address(lower->program, value);
         /*

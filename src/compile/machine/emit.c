@@ -343,9 +343,9 @@ static void put_instruction(struct emit *emit, const struct machine_instruction 
         base = base_of(emit, &i->a, &offset);
         put_memory(emit, BPF_STX, BPF_ATOMIC, i->size, base, i->b.reg->number, offset, BPF_ADD);
         break;
-    case M_EXCHANGE:
+    case M_FETCH:
         put_move(emit, i->result->number, &i->b);
-        put_memory(emit, BPF_STX, BPF_ATOMIC, BPF_DW, i->a.reg->number, i->result->number, offset, BPF_XCHG);
+        put_memory(emit, BPF_STX, BPF_ATOMIC, BPF_DW, i->a.reg->number, i->result->number, offset, i->code);
         break;
     case M_CALL:
         put_call(emit, i);

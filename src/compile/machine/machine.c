@@ -105,7 +105,7 @@ struct operand machine_context(struct program *program)
 static struct machine_instruction *memory(struct program *program, enum machine_op op, uint8_t size,
                                           struct operand base, int64_t offset)
 {
-    struct machine_instruction *instruction = append(program, op, op == M_LOAD || op == M_EXCHANGE);
+    struct machine_instruction *instruction = append(program, op, op == M_LOAD || op == M_FETCH);
     instruction->size = size;
     instruction->a = base;
     instruction->offset = (int16_t)offset;
@@ -184,11 +184,23 @@ void machine_add_atomic(struct program *program, uint8_t size, struct operand ba
     memory(program, M_ADD_ATOMIC, size, base, offset)->b = value;
 }
 
-struct operand machine_exchange(struct program *program, struct operand base, int64_t offset, struct operand value)
+static struct operand fetch(struct program *program, uint8_t code, struct operand base, int64_t offset,
+                            struct operand value)
 {
-    struct machine_instruction *instruction = memory(program, M_EXCHANGE, BPF_DW, base, offset);
+    struct machine_instruction *instruction = memory(program, M_FETCH, BPF_DW, base, offset);
+    instruction->code = code;
     instruction->b = value;
     return operand_register(instruction->result);
+}
+
+struct operand machine_exchange(struct program *program, struct operand base, int64_t offset, struct operand value)
+{
+    return fetch(program, BPF_XCHG, base, offset, value);
+}
+
+struct operand machine_fetch_add(struct program *program, struct operand base, int64_t offset, struct operand value)
+{
+    return fetch(program, BPF_ADD | BPF_FETCH, base, offset, value);
 }
 
 static struct operand call(struct program *program, enum callee callee, const char *name, int32_t number,

@@ -16,7 +16,7 @@ enum machine_op {
     M_LOAD,       /* result = *(SIZE *)(a + offset), zero-extended; SIZE is BPF_B … BPF_DW */
     M_STORE,      /* *(SIZE *)(a + offset) = b */
     M_ADD_ATOMIC, /* the same, += b; SIZE is BPF_W or BPF_DW */
-    M_EXCHANGE,   /* result = *(u64 *)(a + offset), which becomes b, at once */
+    M_FETCH,      /* result = *(u64 *)(a + offset), which CODE and b change at once: BPF_XCHG, BPF_ADD | BPF_FETCH */
     M_CALL,       /* result = function(args…) */
     M_PHI,        /* result = args[i] when entered from predecessor i */
     M_JUMP,
@@ -212,6 +212,8 @@ void machine_exit(struct program *program, int64_t result);
 
 /* *(u64 *)(BASE + OFFSET), which becomes VALUE at once. */
 struct operand machine_exchange(struct program *program, struct operand base, int64_t offset, struct operand value);
+/* *(u64 *)(BASE + OFFSET), to which VALUE is added at once. */
+struct operand machine_fetch_add(struct program *program, struct operand base, int64_t offset, struct operand value);
 /* ADDRESS; in a register if it is one in scratch memory. The functions above do that for their operands. */
 struct operand machine_address(struct program *program, struct operand address);
 

@@ -93,12 +93,12 @@ static void compute_intervals(struct program *program)
                 machine_visit(i, extend_use, &use);
             if (i->result)
                 extend(i->result, definition, definition);
-            /* `result = a op b` writes the result before it reads b, an exchange before it reads a. */
+            /* `result = a op b` writes the result before it reads b, a fetch before it reads a. */
             int late = i->at + 1;
             if (i->op == M_ALU &&
                 !(i->a.kind == OPERAND_REGISTER && i->b.kind == OPERAND_REGISTER && i->a.reg == i->b.reg))
                 extend_use(&i->b, &late);
-            if (i->op == M_EXCHANGE)
+            if (i->op == M_FETCH)
                 extend_use(&i->a, &late);
         }
     }

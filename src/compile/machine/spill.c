@@ -71,7 +71,7 @@ void program_legalise(struct program *program)
     for (struct machine_block *block = program->entry; block; block = block->following)
         for (struct machine_instruction *i = block->first; i; i = i->next) {
             put_constant_right(i);
-            bool addresses = i->op == M_LOAD || i->op == M_STORE || i->op == M_ADD_ATOMIC || i->op == M_EXCHANGE;
+            bool addresses = i->op == M_LOAD || i->op == M_STORE || i->op == M_ADD_ATOMIC || i->op == M_FETCH;
             if (addresses && i->a.kind != OPERAND_REGISTER && i->a.kind != OPERAND_FRAME)
                 to_register(program, i, &i->a);
             if (i->op == M_BRANCH && i->a.kind != OPERAND_REGISTER)

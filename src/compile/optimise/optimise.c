@@ -418,7 +418,7 @@ void pass_optimise(struct function *function)
     copy_directly(function);
     bool smaller;
     do {
-        smaller = ir_drop_unused(function, ir_has_effect);
+        smaller = ir_drop_unused(function, ir_has_effect, true);
         smaller |= drop_branches(function);
         smaller |= pass_jump_threading(function);
     } while (smaller);

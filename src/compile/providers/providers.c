@@ -39,6 +39,7 @@ static const struct event_field fields[] = {
     {.name = "cpu", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_CPU},
     {.name = "comm", .type = {.kind = TYPE_STRING, .capacity = 16}, .source = EVENT_COMM},
     {.name = "cgroup", .type = {.kind = TYPE_I64}, .source = EVENT_CGROUP},
+    {.name = "traced", .type = {.kind = TYPE_BOOLEAN}, .source = EVENT_TRACED},
     {.name = "task", .type = {.kind = TYPE_POINTER, .kernel = true}, .source = EVENT_TASK},
     {.name = "probe", .type = {.kind = TYPE_STRING}, .source = EVENT_PROBE},
     {.name = "func", .type = {.kind = TYPE_STRING}, .source = EVENT_FUNC},

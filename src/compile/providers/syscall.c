@@ -5,7 +5,7 @@
 #include "compile/lower/pairing.h"
 #include "compile/providers/providers.h"
 
-enum { FIELDS = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(CALL) };
+enum { FIELDS = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(CALL) | FIELD(STACK_POINTER) };
 
 /* Behind the record's head and the call's number; of a raw tracepoint behind the registers. */
 static struct operand result(struct lower *lower)

@@ -1,6 +1,8 @@
 /* Types of debug information as the calling convention sees them. */
 #include "probe/args/convention.h"
 
+#include <string.h>
+
 #include "sym/debugclass.h"
 #include "sym/debugtypes.h"
 
@@ -104,4 +106,25 @@ struct passing_type convention_type(uint32_t number)
         passing.size = passing.size > 16 ? passing.size : 0;
     }
     return passing;
+}
+
+static bool is_fat_pointer(const struct debugtype *type)
+{
+    return type->own && type->size == 16 &&
+           (!strcmp(type->own, "&str") || !strcmp(type->own, "&mut str") || !strncmp(type->own, "&[", 2) ||
+            !strncmp(type->own, "&mut [", 6));
+}
+
+struct passing_type convention_rust_type(uint32_t number)
+{
+    struct debugtype type = {0};
+    debugtype_get(number, &type);
+    if (type.kind != DEBUGTYPE_STRUCT)
+        return type.size <= 8 ? convention_type(number) : (struct passing_type){0};
+    if (is_fat_pointer(&type))
+        return (struct passing_type){
+            .size = 16, .aggregate = true, .leaves = {{0, 8, false}, {8, 8, false}}, .leaf_count = 2};
+    if (type.size > 16)
+        return (struct passing_type){.size = type.size, .aggregate = true, .by_address = true, .doubtful = true};
+    return (struct passing_type){0};
 }

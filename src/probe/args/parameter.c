@@ -10,6 +10,10 @@
 #include "sym/location.h"
 
 enum { MAX_PARAMETERS = 255 };
+enum {
+    GO_FLOATS = 15,
+    GO_DEEPEST = 16
+}; /* registers for floating-point numbers, at least; structs inside each other */
 
 /* A parameter's place at the function's entry, by debug information. */
 enum found {
@@ -193,12 +197,98 @@ static void correct_class(const struct parameters *all, const struct parameter *
         *type = (struct passing_type){.size = 8, .aggregate = true, .by_address = true};
 }
 
+/* The type NUMBER as the function's language passes it, INTEGERS registers behind the first. */
+static struct passing_type type_of_language(const struct parameters *all, uint32_t number, unsigned integers)
+{
+    if (!all->function->of_rust)
+        return convention_type(number);
+    struct passing_type type = convention_rust_type(number);
+    bool halved = type.leaf_count == 2 && (int)integers + 1 >= ARCH_MAX_ARGUMENTS; /* one half may be on the stack */
+    return halved || (type.leaf_count == 2 && arch_argument(integers + 1) < 0) ? (struct passing_type){0} : type;
+}
+
+static int visit_array(const struct debugfield *field, void *context);
+
+/* True if the type NUMBER has an array of several elements, as itself or as a field. */
+static bool has_array(uint32_t number, int depth)
+{
+    struct debugtype type = {0};
+    debugtype_get(number, &type);
+    if (type.kind == DEBUGTYPE_ARRAY)
+        return type.count != 1 || depth == GO_DEEPEST || has_array(type.element, depth + 1);
+    return type.kind == DEBUGTYPE_STRUCT &&
+           (depth == GO_DEEPEST || debugtype_fields(number, visit_array, &(int){depth + 1}));
+}
+
+static int visit_array(const struct debugfield *field, void *context)
+{
+    return has_array(field->type, *(int *)context);
+}
+
+/* What an array of one element consists of, which is passed as that; else NUMBER. */
+static uint32_t element_of(uint32_t number)
+{
+    struct debugtype type = {0};
+    for (int depth = 0; depth < GO_DEEPEST && !debugtype_get(number, &type); depth++) {
+        if (type.kind != DEBUGTYPE_ARRAY || type.count != 1)
+            break;
+        number = type.element;
+    }
+    return number;
+}
+
+/* The words that TYPE is, each number of which has a register of its own: 0, it is not made of words alone. */
+static unsigned words_of(const struct passing_type *type)
+{
+    for (size_t i = 0; i < type->leaf_count; i++)
+        if (type->leaves[i].floating ||
+            (type->aggregate && (type->leaves[i].size != 8 || type->leaves[i].offset != 8 * i)))
+            return 0;
+    return (unsigned)type->leaf_count;
+}
+
+/*
+ * Where Go's parameters are: each number that a value consists of is in the next register for its kind; where these do
+ * not suffice for all of the value, or it has an array, it is on the stack, and takes none. With the first that is not
+ * understood the others are unknown.
+ */
+static void count_through_go(struct parameters *all)
+{
+    unsigned integers = 0, floats = 0, most = 0;
+    while (arch_go_argument(most) >= 0)
+        most++;
+    for (size_t i = 0; i < all->count; i++) {
+        all->items[i].found = FOUND_LATER;
+        all->items[i].passed = (struct passed){.in = PASSED_UNKNOWN};
+    }
+    for (size_t i = 0; i < all->count; i++) {
+        struct parameter *parameter = &all->items[i];
+        struct passing_type type = convention_type(element_of(parameter->debug.type));
+        unsigned numbers = 0, fractions = 0;
+        for (size_t n = 0; n < type.leaf_count && n < PASSING_LEAVES; n++)
+            *(type.leaves[n].floating ? &fractions : &numbers) += 1;
+        parameter->passed.first = integers;
+        parameter->passed.count = words_of(&type);
+        bool empty = parameter->type.kind == DEBUGTYPE_STRUCT && !parameter->type.size;
+        if (empty || has_array(parameter->debug.type, 0) || integers + numbers > most)
+            continue;
+        if (!type.leaf_count || type.leaf_count > PASSING_LEAVES || floats + fractions > GO_FLOATS)
+            return;
+        if (parameter->passed.count)
+            parameter->passed.in = PASSED_INTEGERS;
+        integers += numbers;
+        floats += fractions;
+    }
+}
+
 static void count_through(struct parameters *all)
 {
     struct debugtype returned = {0};
     char name[DEBUGTYPE_NAME];
     debugtype_get(all->function->result, &returned);
-    struct passing_type result = convention_type(all->function->result);
+    struct passing_type result = type_of_language(all, all->function->result, 0);
+    if (all->function->of_rust && result.by_address)
+        result.doubtful = false;
     struct passing passing = passing_begin(arch_cpu.elf_machine, returned.kind == DEBUGTYPE_VOID ? NULL : &result);
     if (passing.lost)
         all->unreturned =
@@ -209,7 +299,7 @@ static void count_through(struct parameters *all)
     passing.splits_wide =
         all->function->compiler != COMPILER_GCC && all->function->compiler != COMPILER_GCC_UNOPTIMISED;
     for (size_t i = 0; i < all->count; i++) {
-        struct passing_type type = convention_type(all->items[i].debug.type);
+        struct passing_type type = type_of_language(all, all->items[i].debug.type, passing.integers);
         correct_class(all, &all->items[i], &type);
         all->items[i].passed = passing_next(&passing, &type);
     }
@@ -231,6 +321,8 @@ static bool is_contradicted(const struct parameter *parameter)
 
 static const char *why_unconventional(const struct parameters *all)
 {
+    if (all->function->of_go)
+        return NULL;
     if (all->function->own_convention)
         return "the function is called in a way of its own";
     if (all->function->variant)
@@ -288,7 +380,7 @@ static void by_convention(const struct parameters *all, const struct parameter *
     if (all->unconventional)
         nowhere(argument, all->arena, all->unconventional);
     else if (passed->in == PASSED_INTEGERS)
-        in_register(argument, arch_argument(passed->first));
+        in_register(argument, all->function->of_go ? arch_go_argument(passed->first) : arch_argument(passed->first));
     else if (passed->in == PASSED_STACK)
         in_memory(all, argument, arch_cpu.stack_pointer, (int64_t)passed->offset);
     else if (all->unreturned)
@@ -328,6 +420,44 @@ static void place(const struct parameters *all, const struct parameter *paramete
         by_convention(all, parameter, argument);
         break;
     }
+}
+
+/*
+ * True if callers pass all of PARAMETER, a struct in registers: compilers leave out what of it a function that they see
+ * never reads. Debug information has it whole then: in code that is not optimised in the frame, else in these
+ * registers.
+ */
+static bool is_passed_whole(const struct parameters *all, const struct parameter *parameter)
+{
+    struct location location;
+    uint64_t at = 0;
+    if (all->function->of_go || all->function->compiler == COMPILER_GCC_UNOPTIMISED)
+        return true;
+    if (!parameter->debug.instance || find_at_entry(all, parameter, &location))
+        return false;
+    if (location.count == 1 && location.pieces[0].kind == LOCATION_IN_MEMORY)
+        return parameter->found == FOUND_LATER && !location.ranged && !location.pieces[0].number.loads;
+    for (size_t i = 0; i < location.count; i++) {
+        const struct location_piece *piece = &location.pieces[i];
+        unsigned word = parameter->passed.first + (unsigned)(at / 8);
+        if (piece->kind != LOCATION_IN_REGISTER || at % 8 || at / 8 >= parameter->passed.count ||
+            context_offset(piece->number.reg) != arch_argument(word))
+            return false;
+        at += piece->size ? piece->size : parameter->type.size;
+    }
+    return at >= parameter->type.size;
+}
+
+/* Tells ARGUMENT, a struct that is passed by value, in which of e.argN that is. */
+static void by_value(const struct parameters *all, const struct parameter *parameter, struct argument *argument)
+{
+    const struct passed *passed = &parameter->passed;
+    argument->size = parameter->type.size <= UINT32_MAX ? (uint32_t)parameter->type.size : 0;
+    argument->first = passed->first;
+    if (!all->unconventional && passed->in == PASSED_INTEGERS && is_passed_whole(all, parameter))
+        argument->passed = ARGUMENT_IN_WORDS;
+    else if (!all->unconventional && passed->in == PASSED_ADDRESS)
+        argument->passed = ARGUMENT_AT_ADDRESS;
 }
 
 /* Why a struct that is passed by value is not there. */
@@ -374,6 +504,7 @@ static struct argument argument_of(const struct parameters *all, const struct pa
     debugtype_name(parameter->debug.type, name);
     argument.type = arena_string(all->arena, name, strlen(name));
     argument.bits = parameter->type.bits;
+    argument.debug = parameter->debug.type;
     switch (parameter->type.kind) {
     case DEBUGTYPE_INTEGER:
     case DEBUGTYPE_BOOLEAN:
@@ -387,11 +518,11 @@ static struct argument argument_of(const struct parameters *all, const struct pa
     case DEBUGTYPE_POINTER:
         argument.kind = ARGUMENT_POINTER;
         argument.bits = 64;
-        argument.debug = parameter->debug.type;
         place(all, parameter, &argument);
         break;
     case DEBUGTYPE_STRUCT:
         nowhere(&argument, all->arena, explain_value(all, parameter, name));
+        by_value(all, parameter, &argument);
         break;
     default:
         nowhere(&argument, all->arena,
@@ -424,7 +555,10 @@ int parameters_of(struct debuginfo *debuginfo, const struct debugfunction *funct
     int code = list(&all);
     if (code)
         return code;
-    count_through(&all);
+    if (function->of_go)
+        count_through_go(&all);
+    else
+        count_through(&all);
     for (size_t i = 0; i < all.count; i++)
         if (is_of_later(&all, &all.items[i]))
             all.items[i].found = FOUND_LATER;

@@ -7,6 +7,7 @@
 #include "arch/instruction.h"
 #include "probe/args/parameter.h"
 #include "probe/module/debug.h"
+#include "sym/debugentry.h"
 #include "sym/debugtypes.h"
 
 enum { MAX_FUNCTIONS = 64 };
@@ -23,6 +24,7 @@ static struct argument result_of(uint32_t number, struct arena *arena)
     debugtype_get(number, &type);
     debugtype_name(number, name);
     result.type = arena_string(arena, name, strlen(name));
+    result.debug = number;
     result.bits = type.kind == DEBUGTYPE_POINTER ? 64 : type.bits;
     bool is_number = type.kind == DEBUGTYPE_INTEGER || type.kind == DEBUGTYPE_BOOLEAN;
     if (type.kind == DEBUGTYPE_POINTER || (is_number && type.size <= 8))
@@ -84,9 +86,17 @@ static void ask_code(const struct binary *binary, struct debugfunction *function
         function->landing = instruction.length;
 }
 
+/* True for a function of Rust's own convention: one whose name is mangled. Others are called as C's, or as they like.
+ */
+static bool is_rust(const struct site *site, const struct debugfunction *function)
+{
+    bool mangled = !strncmp(site->function, "_ZN", 3) || !strncmp(site->function, "_R", 2);
+    return mangled && function->foreign && !strcmp(function->foreign, "Rust");
+}
+
 static int check(const struct site *site, const struct debugfunction *function, struct error *err)
 {
-    if (function->foreign)
+    if (function->foreign && !function->of_rust && !function->of_go)
         return error_set(err, -EOPNOTSUPP,
                          "%s is written in %s, which has calling conventions of its own: e.args knows those of C and "
                          "C++; use e.arg0 …, the registers",
@@ -137,7 +147,14 @@ static int find_of_site(const struct site *site, const struct signature_request 
                            "%s: the debug information of %s does not describe this function; compile its file with -g",
                            site->function, site->module);
     if (!result)
+        function.of_rust = is_rust(site, &function);
+    if (!result)
         result = check(site, &function, err);
+    if (!result && function.of_go && !wanted->arguments)
+        result =
+            error_set(err, -EOPNOTSUPP,
+                      "%s is written in Go, whose functions may return several values: e.ret is the first register",
+                      site->function);
     if (!result) {
         ask_symbols(binary, site, &function);
         ask_code(binary, &function);
@@ -156,6 +173,25 @@ static bool are_alike(const struct argument *a, const struct argument *b)
     return named && a->kind == b->kind && a->bits == b->bits;
 }
 
+/* True unless A and B, types of one name, lead to structs that differ: each file of a program may have its own. */
+static bool lead_to_same(uint32_t a, uint32_t b)
+{
+    struct debugtype one = {0}, other = {0};
+    Dwarf_Die of_one, of_other;
+    if (!a || !b)
+        return true;
+    for (int depth = 0; depth < DEBUGENTRY_DEEPEST; depth++) {
+        if (debugtype_get(a, &one) || debugtype_get(b, &other) || one.kind != other.kind)
+            return false;
+        if (one.kind != DEBUGTYPE_POINTER)
+            break;
+        a = one.element;
+        b = other.element;
+    }
+    return (one.kind != DEBUGTYPE_STRUCT && !one.is_enum) || !debugtype_entry(a, &of_one) ||
+           !debugtype_entry(b, &of_other) || debugtype_same(&of_one, &of_other);
+}
+
 /* Makes of ARGUMENT, of the function FIRST, what holds for that and for OTHER, of SECOND, too; false: there is no such
  * thing. */
 static bool merge(struct argument *argument, const struct argument *other, const char *first, const char *second,
@@ -163,8 +199,12 @@ static bool merge(struct argument *argument, const struct argument *other, const
 {
     if (!are_alike(argument, other))
         return false;
-    if (argument->place == ARGUMENT_NOWHERE)
+    if (argument->place == ARGUMENT_NOWHERE) {
+        if (argument->passed != other->passed || argument->first != other->first ||
+            !lead_to_same(argument->debug, other->debug))
+            argument->passed = ARGUMENT_NOT_PASSED;
         return true;
+    }
     if (other->place == ARGUMENT_NOWHERE) {
         *argument = *other;
         argument->type = arena_format(arena, "in %s %s", second, other->type);
@@ -173,7 +213,7 @@ static bool merge(struct argument *argument, const struct argument *other, const
         argument->type = arena_format(
             arena, "%s and %s have it in other places than each other; give each a probe of its own", first, second);
     } else {
-        return !strcmp(argument->type, other->type);
+        return !strcmp(argument->type, other->type) && lead_to_same(argument->debug, other->debug);
     }
     return true;
 }
@@ -221,6 +261,9 @@ int parameters_result(const struct sites *sites, struct arena *arena, struct arg
             find_of_site(&sites->items[i], &(struct signature_request){.returned = i ? &other : result}, arena, err);
         if (code)
             return code;
+        if (i && (other.place != result->place || other.kind != result->kind || other.bits != result->bits ||
+                  strcmp(other.type, result->type) != 0 || !lead_to_same(other.debug, result->debug)))
+            result->debug = 0; /* which one it is nobody knows */
         if (i && (other.place != result->place || other.kind != result->kind || other.bits != result->bits))
             return error_set(err, -EINVAL, "%s and %s return other types than each other", sites->items[0].function,
                              sites->items[i].function);

@@ -252,24 +252,39 @@ int variable_find(const char *text, const struct target *target, struct variable
 struct listing {
     const struct spec *spec;
     const char *module;
+    struct debuginfo *debuginfo; /* NULL: types are not asked for, or not known */
     variable_visit *visit;
     void *context;
 };
+
+/* What linkers and start files add to a program, and no source has: marks of places, and three objects. */
+static bool is_linkers(const struct function_symbol *symbol, const char *name)
+{
+    static const char *const objects[] = {"_IO_stdin_used", "__abi_tag", "completed.0", "__dso_handle"};
+    for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+        if (!strcmp(name, objects[i]))
+            return true;
+    return !symbol->size && (name[0] == '_' || !strcmp(name, "data_start"));
+}
 
 static int list_matching(const struct function_symbol *symbol, void *context)
 {
     const struct listing *listing = context;
     char name[256]; /* longer ones fit into no spec of variable_find */
+    char text[DEBUGTYPE_NAME];
+    uint32_t type;
     if (!symbol->data || symbol->name_length >= sizeof name)
         return 0;
     memcpy(name, symbol->name, symbol->name_length);
     name[symbol->name_length] = 0;
-    if (!fnmatch(listing->spec->function, name, 0))
-        listing->visit(listing->module, name, symbol->size, listing->context);
+    if (fnmatch(listing->spec->function, name, 0) || is_linkers(symbol, name))
+        return 0;
+    bool typed = listing->debuginfo && !debugvariable_find(listing->debuginfo, name, symbol->address, &type);
+    listing->visit(listing->module, name, symbol->size, typed ? debugtype_name(type, text) : NULL, listing->context);
     return 0;
 }
 
-int variables_list(const char *text, const struct target *target, variable_visit *visit, void *context,
+int variables_list(const char *text, const struct target *target, bool types, variable_visit *visit, void *context,
                    struct error *err)
 {
     struct modules found = {0};
@@ -282,7 +297,9 @@ int variables_list(const char *text, const struct target *target, variable_visit
     if (!rc)
         rc = binary_open(&found.items[0], &binary, err);
     if (!rc) {
-        struct listing listing = {&spec, found.items[0].name, visit, context};
+        struct listing listing = {&spec, found.items[0].name, NULL, visit, context};
+        if (types && debug_keep(binary, spec.text, "for types", &listing.debuginfo, NULL))
+            listing.debuginfo = NULL;
         binary_functions(binary, list_matching, &listing);
         if (!binary_has_symbols(binary) && binary_open_debug(binary, &debug) == 0)
             binary_functions(debug, list_matching, &listing);

@@ -30,9 +30,9 @@ int variable_find(const char *text, const struct target *target, struct variable
 
 /*
  * Calls VISIT for each variable of a binary that the spec TEXT matches, "./app:coun*", for exported ones twice; MODULE
- * is the binary's path as the target sees it, BYTES is 0 where its symbol does not say. 0, or -errno with the reason in
- * ERR.
+ * is the binary's path as the target sees it, BYTES is 0 where its symbol does not say, TYPE is NULL unless TYPES are
+ * asked for and debug information has it. What only linkers put there is left out. 0, or -errno with the reason in ERR.
  */
-typedef void variable_visit(const char *module, const char *name, uint64_t bytes, void *context);
-int variables_list(const char *text, const struct target *target, variable_visit *visit, void *context,
+typedef void variable_visit(const char *module, const char *name, uint64_t bytes, const char *type, void *context);
+int variables_list(const char *text, const struct target *target, bool types, variable_visit *visit, void *context,
                    struct error *err);

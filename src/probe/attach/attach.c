@@ -61,11 +61,17 @@ static int failed(int code, const struct site *site, struct error *err)
     case -ENOTSUPP:
     case -EOPNOTSUPP:
     case -ENOEXEC:
-    case -EINVAL:
         return error_set(err, code,
                          "cannot attach to %s in %s: the kernel refuses a probe on the instruction at file "
                          "offset %#llx",
                          site->function, where, (unsigned long long)site->offset);
+    case -EINVAL:
+        /* All probes of a place share one counter of its file, or have none (alloc_uprobe of the kernel). */
+        return error_set(
+            err, code,
+            "cannot attach to %s in %s: the kernel refuses a probe at file offset %#llx; beside a USDT probe that "
+            "raises a semaphore, or another tracer's probe with such a counter, it takes none without",
+            site->function, where, (unsigned long long)site->offset);
     case -ENODEV:
         return error_set(err, code, "cannot attach to %s in %s: this kernel has no uprobes (CONFIG_UPROBE_EVENTS)",
                          site->function, where);

@@ -38,6 +38,39 @@ static int offer(const char *name, void *context)
     return 0;
 }
 
+/* Names of system calls' tracepoints, which all begin alike: what is behind that is compared. */
+struct call_search {
+    const char *prefix;
+    struct suggest *suggest;
+};
+
+static int offer_call(const char *name, void *context)
+{
+    const struct call_search *search = context;
+    size_t length = strlen(search->prefix);
+    if (!strncmp(name, search->prefix, length))
+        suggest_offer(search->suggest, name + length, strlen(name + length));
+    return 0;
+}
+
+/* Offers the tracepoints in the folder PATH for NAME. 0, or -errno. */
+static int offer_all(const char *path, const char *name, struct suggest *suggest)
+{
+    static const char *const prefixes[] = {"sys_enter_", "sys_exit_"};
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
+        struct call_search search = {prefixes[i], suggest};
+        size_t length = strlen(prefixes[i]);
+        if (strncmp(name, prefixes[i], length) != 0)
+            continue;
+        suggest_init(suggest, name + length);
+        int code = tracefs_list(path, offer_call, &search, NULL);
+        suggest_prefix(suggest, prefixes[i]);
+        return code;
+    }
+    suggest_init(suggest, name);
+    return tracefs_list(path, offer, suggest, NULL);
+}
+
 /* Of a walk through the tracepoints of one or all systems. */
 struct tracepoint_walk {
     const char *system;
@@ -104,9 +137,8 @@ static int fail_unknown(const char *spec, const char *system, const char *name, 
 {
     char path[MAX_NAME + 16];
     struct suggest suggest;
-    suggest_init(&suggest, name);
     snprintf(path, sizeof path, "events/%s", system);
-    if (tracefs_list(path, offer, &suggest, NULL) == 0) {
+    if (offer_all(path, name, &suggest) == 0) {
         if (suggest.count)
             return error_set(err, -ENOENT, "%s: the kernel has no such tracepoint%s", spec, suggest_text(&suggest));
     } else {

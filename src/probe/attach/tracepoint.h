@@ -34,6 +34,9 @@ struct tracepoint {
  * and close matches.
  */
 int tracepoint_find(const char *spec, struct tracepoint **result, struct error *err);
+/* The same from the kernel's types, which need no rights: without a number, to know its fields only. -ENOENT: these do
+ * not tell, perhaps since it is not there. */
+int tracepoint_of_types(const char *spec, struct tracepoint **result);
 void tracepoint_free(struct tracepoint *tracepoint);
 
 /*

@@ -45,20 +45,15 @@ static int find_in_process(const struct watch *watch, const struct target *targe
     return result;
 }
 
-static int add(int program_fd, const struct watch *watch, pid_t pid, bool only, struct probe_link *link,
-               struct error *err)
+/* The event that accesses to ADDRESS are. */
+static struct event event_of(const struct watch *watch, uint64_t address)
 {
     static const unsigned kinds[] = {
         [WATCH_WRITE] = HW_BREAKPOINT_W,
         [WATCH_READ_WRITE] = HW_BREAKPOINT_RW,
         [WATCH_EXECUTE] = HW_BREAKPOINT_X,
     };
-    struct target target = {.pids = &pid, .count = 1};
-    uint64_t address;
-    int result = find_in_process(watch, &target, &address, err);
-    if (result)
-        return result;
-    struct event event = {
+    return (struct event){
         .attr =
             {
                 .type = PERF_TYPE_BREAKPOINT,
@@ -70,6 +65,17 @@ static int add(int program_fd, const struct watch *watch, pid_t pid, bool only, 
                 .sample_type = PERF_SAMPLE_ADDR,
             },
     };
+}
+
+static int add(int program_fd, const struct watch *watch, pid_t pid, bool only, struct probe_link *link,
+               struct error *err)
+{
+    struct target target = {.pids = &pid, .count = 1};
+    uint64_t address;
+    int result = find_in_process(watch, &target, &address, err);
+    if (result)
+        return result;
+    struct event event = event_of(watch, address);
     /* On all CPUs the address would be watched in the other processes as well. */
     if (!only && !event_in_threads(&event, &target))
         return error_set(err, -E2BIG, "process %d has too many threads to be watched beside another process", (int)pid);
@@ -81,6 +87,11 @@ int watch_attach(int program_fd, const struct watch *watch, const struct target 
 {
     if (link_new(link, err) < 0)
         return -ENOMEM;
+    if (watch->everywhere) {
+        struct event event = event_of(watch, watch->address);
+        static const struct target everybody;
+        return link_settle(link, event_add(program_fd, &event, &everybody, *link, err));
+    }
     int result = target->count ? 0 : error_set(err, -ESRCH, "a watchpoint needs a process or a command");
     for (size_t i = 0; i < target->count && result == 0; i++)
         result = add(program_fd, watch, target->pids[i], target->count == 1, *link, err);

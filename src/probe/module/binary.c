@@ -18,7 +18,15 @@ struct binary {
     int fd;
     struct elf_file elf;
     const struct module *module;
+    bool is_go;
 };
+
+/* Whether ELF is a program of Go's: its table of functions, or its build's description. */
+static bool has_go(const struct elf_file *elf)
+{
+    return section_find(elf, SHT_NULL, ".gopclntab") || section_find(elf, SHT_NULL, ".go.buildinfo") ||
+           section_find(elf, SHT_NULL, ".data.rel.ro.gopclntab");
+}
 
 /* Takes FD over. */
 static int open_descriptor(int fd, const struct module *module, struct binary **result)
@@ -32,6 +40,7 @@ static int open_descriptor(int fd, const struct module *module, struct binary **
     }
     binary->fd = fd;
     binary->module = module;
+    binary->is_go = has_go(&binary->elf);
     *result = binary;
     return 0;
 }
@@ -180,9 +189,7 @@ bool binary_bias(const struct binary *binary, const struct maps *maps, uint64_t 
 
 bool binary_is_go(const struct binary *binary)
 {
-    const struct elf_file *elf = &binary->elf;
-    return section_find(elf, SHT_NULL, ".gopclntab") || section_find(elf, SHT_NULL, ".go.buildinfo") ||
-           section_find(elf, SHT_NULL, ".data.rel.ro.gopclntab");
+    return binary->is_go;
 }
 
 /* 1 if NAME is among the names, each ended by a NUL, or by the '@' of a version, of the symbols in the section of TYPE;

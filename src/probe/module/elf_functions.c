@@ -17,10 +17,8 @@ static bool read_function(const struct symbol_table *table, const Elf64_Sym *sym
         (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_OBJECT &&
          (type != STT_NOTYPE || symbol->st_value == 0)))
         return false;
-    size_t length = strcspn(name, "@");
-    const char *at = length && name[length] ? name + length : NULL;
-    if (!length)
-        length = strlen(name);
+    const char *end = strchrnul(name, '@'), *at = end > name && *end ? end : NULL;
+    size_t length = end > name ? (size_t)(end - name) : strlen(name);
     if (!length)
         return false;
     *function = (struct function_symbol){

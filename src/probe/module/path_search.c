@@ -58,5 +58,7 @@ int program_find(const char *name, char **path, struct error *err)
     }
     if (denied)
         return error_set(err, denied, "%s: permission denied: the file in $PATH is not executable", name);
+    if (*name == '-' || (*name >= '0' && *name <= '9'))
+        return error_set(err, -ENOENT, "%s: command not found; a PID is a number of digits alone", name);
     return error_set(err, -ENOENT, "%s: command not found", name);
 }

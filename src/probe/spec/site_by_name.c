@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/suggest.h"
+#include "elf/section.h"
 #include "probe/spec/deny.h"
 #include "probe/spec/ifunc.h"
 #include "probe/spec/return_sites.h"
@@ -153,6 +154,19 @@ static int offer(const struct function_symbol *function, void *context)
     return 0;
 }
 
+/* The file has no names of its own functions: what it may have instead. */
+static int stripped(const struct function_search *search, const char *names, struct error *err)
+{
+    const struct spec *spec = search->spec;
+    const char *file = binary_module(search->binary)->name;
+    bool usdt = section_find(binary_elf(search->binary), SHT_NOTE, ".note.stapsdt") != NULL;
+    return error_set(err, -ENOENT,
+                     "%s: no such function in %s%s\nthe file has no symbol table (stripped), so only its exported "
+                     "functions can be probed; install its debug symbols%s%s%s",
+                     spec->text, file, names, usdt ? ", or use its USDT probes: uplua --list 'usdt:" : "",
+                     usdt ? file : "", usdt ? "'" : "");
+}
+
 static int not_found(const struct function_search *search, const struct binary *debug, struct error *err)
 {
     const struct spec *spec = search->spec;
@@ -167,10 +181,7 @@ static int not_found(const struct function_search *search, const struct binary *
         binary_functions(debug, offer, &suggest);
     const char *names = suggest_text(&suggest);
     if (!debug && !binary_has_symbols(search->binary))
-        return error_set(err, -ENOENT,
-                         "%s: no such function in %s%s\nthe file has no symbol table (stripped), so only its exported "
-                         "functions can be probed; install its debug symbols",
-                         spec->text, file, names);
+        return stripped(search, names, err);
     return error_set(err, -ENOENT, "%s: no such function in %s%s", spec->text, file, names);
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -63,6 +64,8 @@ static int stand_apart(void)
 _Noreturn static void wait_and_execute(const char *path, char *const argv[], char *const shell_argv[], int control)
 {
     extern char **environ;
+    const char *slash = strrchr(path, '/');
+    prctl(PR_SET_NAME, slash ? slash + 1 : path); /* as execve will: what is seen of it before that is the command's */
     restore_signals();
     char go;
     ssize_t n;

@@ -224,11 +224,12 @@ int target_status(struct target *target)
     if (!target->command || target->status >= 0)
         return target->status;
     int status;
-    pid_t pid;
-    do {
-        pid = waitpid(target->pids[0], &status, WNOHANG);
-    } while (pid < 0 && errno == EINTR);
-    if (pid == target->pids[0])
+    siginfo_t info;
+    do { /* where it is traced, that it has stopped is for who traces it */
+        info.si_pid = 0;
+    } while (waitid(P_PID, (id_t)target->pids[0], &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == EINTR);
+    bool ended = info.si_pid && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED;
+    if (ended && waitpid(target->pids[0], &status, WNOHANG) == target->pids[0])
         target->status = status_of(status);
     return target->status;
 }

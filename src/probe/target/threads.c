@@ -90,6 +90,27 @@ int threads_list(const struct target *target, bool children, struct threads *thr
     return result;
 }
 
+struct others {
+    struct threads *threads;
+    pid_t except;
+};
+
+static int add_other(pid_t pid, pid_t parent, void *context)
+{
+    (void)parent;
+    const struct others *others = context;
+    return pid == others->except ? 0 : add_process(others->threads, pid);
+}
+
+int threads_list_all(pid_t except, struct threads *threads)
+{
+    *threads = (struct threads){0};
+    int result = processes_each(add_other, &(struct others){threads, except});
+    if (result)
+        threads_free(threads);
+    return result;
+}
+
 void threads_free(struct threads *threads)
 {
     free(threads->ids);

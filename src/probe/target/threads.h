@@ -17,6 +17,8 @@ struct threads {
  * so on; into *THREADS, freed by threads_free. 0 or -errno.
  */
 int threads_list(const struct target *target, bool children, struct threads *threads);
+/* The same of all processes there are but EXCEPT. */
+int threads_list_all(pid_t except, struct threads *threads);
 void threads_free(struct threads *threads);
 /* True if ID is among THREADS. */
 bool threads_has(const struct threads *threads, pid_t id);

@@ -44,18 +44,20 @@ local function declare_function(provider, spec, given, handler)
   return mine
 end
 
+local function words() return in_words end
+
 local WAYS = { { needs = { "trampoline", "btf" }, "a call from the function itself" } }
 
 local function hits(rest, _, spec) return kernel_functions.hits(rest, spec, in_words) end
 
 fentry.providers = {
   fentry = {
-    name = "fentry", specified = true, at_return = "fexit", ways = WAYS, list = kernel_functions.lister("fentry", true),
-    hits = hits,
+    name = "fentry", specified = true, at_return = "fexit", ways = WAYS, hits = hits,
+    list = kernel_functions.lister("fentry", words, true),
   },
   fexit = {
     name = "fexit", options = { typed = option_table.boolean }, specified = true, at_return = "fexit", typed = true,
-    ways = WAYS, list = kernel_functions.lister("fexit", true), hits = hits,
+    ways = WAYS, list = kernel_functions.lister("fexit", words, true), hits = hits,
   },
 }
 

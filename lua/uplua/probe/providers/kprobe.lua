@@ -73,7 +73,8 @@ local function hits(rest, _, spec) return kernel_functions.hits(rest, spec, in_r
 
 kprobe.providers = {
   kprobe = {
-    name = "kprobe", specified = true, at_return = "kretprobe", list = kernel_functions.lister "kprobe", hits = hits,
+    name = "kprobe", specified = true, at_return = "kretprobe", hits = hits,
+    list = kernel_functions.lister("kprobe", in_registers),
     ways = {
       { needs = { "kprobe_multi" }, "one link for all functions" },
       { needs = { "kprobe" }, "a perf event for each function" },
@@ -81,7 +82,7 @@ kprobe.providers = {
   },
   kretprobe = {
     name = "kretprobe", options = { typed = option_table.boolean }, specified = true, at_return = "kretprobe",
-    of_return = "function", typed = true, list = kernel_functions.lister "kretprobe", hits = hits,
+    of_return = "function", typed = true, list = kernel_functions.lister("kretprobe", in_registers), hits = hits,
     ways = { { needs = { "kprobe" }, "a perf event for each entry and each return, which pair in each thread" } },
   },
 }

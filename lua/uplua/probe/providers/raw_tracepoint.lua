@@ -19,12 +19,15 @@ local function arguments_of(found)
   return arguments
 end
 
--- OF: a probe's handle, or of uplua's own the handler.
-local function declare_raw(spec, name, found, of, unfiltered, of_processes)
+-- OF: a probe's handle, or of uplua's own the handler. WHOM: which of a handler's fields unfiltered, of_processes and
+-- of_every_cpu are set.
+local function declare_raw(spec, name, found, of, whom)
+  local own = type(of) == "function"
   declare.probe {
     provider = raw_tracepoint.providers.raw_tracepoint, spec = spec, symbol = name,
-    handle = type(of) == "table" and of or nil, handler = type(of) == "function" and of or nil,
-    arguments = arguments_of(found), passed_over = true, unfiltered = unfiltered, of_processes = of_processes,
+    handle = not own and of or nil, handler = own and of or nil,
+    arguments = arguments_of(found), passed_over = true,
+    unfiltered = whom.unfiltered, of_processes = whom.of_processes, of_every_cpu = whom.of_every_cpu,
     where = "the kernel's tracepoint " .. name .. ", without a record",
     attach = function(_, program, link)
       link(declare.try("raw_tracepoint ", 0, core.kernel.attach_raw_tracepoint, program.fd, name))
@@ -57,14 +60,14 @@ end
 
 raw_tracepoint.providers = {
   raw_tracepoint = {
-    name = "raw_tracepoint", options = { all = option_table.boolean }, specified = true,
-    ways = { { needs = {}, "a link" } }, list = list, hits = hits,
+    name = "raw_tracepoint", specified = true, ways = { { needs = {}, "a link" } },
+    options = { all = option_table.boolean, every_cpu = option_table.boolean }, list = list, hits = hits,
   },
 }
 
 -- raw_tracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record,
 -- which is cheaper; e.args.NAME is what the kernel's code gives the tracepoint: pointers lead into the kernel's
--- structures. Options: all, as of tracepoint. Raises what is wrong with the arguments.
+-- structures. Options: all and every_cpu, as of tracepoint. Raises what is wrong with the arguments.
 function raw_tracepoint.raw_tracepoint(spec, given, handler)
   local tracepoint = require "uplua.probe.providers.tracepoint" -- here: uplua's own probes do not need it
   if type(spec) ~= "string" then
@@ -72,20 +75,22 @@ function raw_tracepoint.raw_tracepoint(spec, given, handler)
   end
   local given, mine = declare.arguments(raw_tracepoint.providers.raw_tracepoint, spec, given, handler)
   local found, name = declare.try("raw_tracepoint ", 2, find_raw, spec)
-  if tracepoint.claim(name) then declare_raw(spec, name, found, mine, given.all) end
+  if tracepoint.claim(name) then
+    declare_raw(spec, name, found, mine, { unfiltered = given.all, of_every_cpu = given.every_cpu })
+  end
   return mine
 end
 
 -- The same for uplua itself: HANDLER runs whoever is traced.
 function raw_tracepoint.unfiltered(name, handler)
   local found = find_raw(name)
-  declare_raw(name, name, found, handler, true)
+  declare_raw(name, name, found, handler, { unfiltered = true, of_every_cpu = true })
 end
 
 -- The same: HANDLER runs in the processes that are traced, whatever holds for their threads.
 function raw_tracepoint.of_processes(name, handler)
   local found = find_raw(name)
-  declare_raw(name, name, found, handler, false, true)
+  declare_raw(name, name, found, handler, { of_processes = true, of_every_cpu = true })
 end
 
 -- What stands for the probe of a program that no handler has, at the raw tracepoint EVENT; WHERE: a text for --explain.

@@ -95,7 +95,7 @@ local function parse_perf(rest, given)
   local period
   if not name then
     name, period = rest:match "^(.+):([^:]*)$"
-    if not name or period:find "^[uk]+$" then name, period = rest, nil end
+    if not name or perf_events.are_modifiers(period) then name, period = rest, nil end
   end
   local number = hertz or period
   if number and not (number:find "^%d+$" or number:find "^%d+e%d$" or period and number:find "^%d+%l+$") then
@@ -107,7 +107,7 @@ local function parse_perf(rest, given)
   if given.period or given.hertz then return name end
   local what, why = perf_events.find(name)
   if not what then refuse("perf %s: %s", name, why) end
-  if what.clock or what.type ~= SOFTWARE then
+  if perf_events.needs_rate(what) then
     refuse("perf:%s: how often? Write perf:%s@99, so many times a second, or perf:%s:1000000, %s", rest, name, name,
       what.clock and "each so many ns, or 10ms" or "one in so many events")
   end

@@ -2,12 +2,11 @@
 local ffi            = require "ffi"
 local argument_types = require "uplua.probe.argument_types"
 local claims         = require "uplua.probe.claims"
+local contract       = require "uplua.contract"
 local core           = require "uplua.core"
 local declare        = require "uplua.probe.declare"
 local pattern        = require "uplua.base.pattern"
 local tracepoint     = require "uplua.probe.providers.tracepoint"
-
-ffi.cdef "const char *strerrorname_np(int number);"
 
 local syscall = {}
 
@@ -197,8 +196,8 @@ end
 -- for it.
 function syscall.errno_name(number)
   number = check_number("errno_name", number)
-  local ok, name = pcall(function() return ffi.C.strerrorname_np(number) end) -- of glibc 2.32
-  return ok and name ~= nil and ffi.string(name) or ("error %d"):format(number)
+  local name = contract.C.strerrorname_np(number)
+  return name ~= nil and ffi.string(name) or ("error %d"):format(number)
 end
 
 -- The name of the system call NUMBER: "openat"; "syscall 1234" where the headers have none that uplua was built with.

@@ -5,6 +5,7 @@ local contract       = require "uplua.contract"
 local core           = require "uplua.core"
 local declare        = require "uplua.probe.declare"
 local option_table   = require "uplua.base.option_table"
+local options        = require "uplua.options"
 
 local tracepoint = {}
 
@@ -97,14 +98,23 @@ function tracepoint.claim(spec)
   return mine:name("tracepoint " .. (APART[system] and spec or name or spec))
 end
 
-local function declare_one(spec, strings, all, mine)
+-- The tracepoint SPEC. Where this process may not read what tracefs says of it, --check takes what the kernel's types
+-- say.
+local function find(spec)
+  local ok, found = pcall(core.tracepoint.find, spec)
+  if ok then return found end
+  local of_types = options.check and declare.is_denied(found) and core.tracepoint.of_types(spec)
+  return of_types or error(found, 0)
+end
+
+local function declare_one(spec, given, mine)
   if not tracepoint.claim(spec) then return end
-  local found = core.tracepoint.find(spec)
+  local found = find(spec)
   local of_call = spec:find "^syscalls:" ~= nil
   declare.probe {
     provider = tracepoint.providers.tracepoint, spec = spec, symbol = spec, handle = mine,
-    passed_over = true, unfiltered = all,
-    arguments = tracepoint.arguments(found:fields(), strings, of_call),
+    passed_over = true, unfiltered = given.all, of_every_cpu = given.every_cpu,
+    arguments = tracepoint.arguments(found:fields(), given.strings, of_call),
     where = ("the kernel's tracepoint %s, number %d"):format(spec, found:id()),
     user_memory = of_call or spec:find "^raw_syscalls:" ~= nil,
     attach = function(_, program, link)
@@ -146,7 +156,9 @@ end
 tracepoint.providers = {
   tracepoint = {
     name = "tracepoint", specified = true, ways = { { needs = {}, "a perf event for each tracepoint" } },
-    options = { strings = option_table.integer(1, MOST), all = option_table.boolean },
+    options = {
+      strings = option_table.integer(1, MOST), all = option_table.boolean, every_cpu = option_table.boolean,
+    },
     list = list_tracepoints, hint = hint,
     hits = function(rest) return list_tracepoints(rest, true) end,
   },
@@ -155,15 +167,15 @@ tracepoint.providers = {
 -- tracepoint(spec, [options], handler): HANDLER runs whenever the kernel passes the tracepoint SPEC,
 -- "sched:sched_switch", or one of the pattern "sched:sched_process_*", while it works for a process that is traced;
 -- e.probe is its name. Options: strings, how many bytes a handler takes of a string of any length (64); all, true:
--- whoever is traced, also while the kernel works for another process, as it does where a thread is woken. Raises what
--- is wrong with the arguments.
+-- whoever is traced, also while the kernel works for another process, as it does where a thread is woken; every_cpu,
+-- true: also on CPUs that --cpu leaves out. Raises what is wrong with the arguments.
 function tracepoint.tracepoint(spec, given, handler)
   if type(spec) ~= "string" then
     error("tracepoint: the first argument names the tracepoint: \"sched:sched_switch\"", 2)
   end
   local given, mine = declare.arguments(tracepoint.providers.tracepoint, spec, given, handler)
   declare.try("tracepoint ", 2, declare.readable, mine, function()
-    for _, name in ipairs(names_of(spec)) do declare_one(name, given.strings, given.all, mine) end
+    for _, name in ipairs(names_of(spec)) do declare_one(name, given, mine) end
   end)
   return mine
 end

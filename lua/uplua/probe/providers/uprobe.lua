@@ -9,6 +9,7 @@ local lost_returns       = require "uplua.probe.lost_returns"
 local option_table       = require "uplua.base.option_table"
 local options            = require "uplua.options"
 local setup              = require "uplua.probe.setup"
+local text               = require "uplua.base.text"
 
 local uprobe = {}
 
@@ -54,14 +55,15 @@ local function warn_skipped(kind, name, skipped)
   end
   for i, why in ipairs(reasons) do reasons[i] = ("%d: %s"):format(counts[why], why) end
   if #reasons == 0 or options.explain then return end
-  loop.warn(("%s %s: %d functions are left out (--explain lists them)\n  %s")
-    :format(kind, name, #skipped, table.concat(reasons, "\n  ")))
+  loop.warn(("%s %s: %s left out (--explain lists them)\n  %s")
+    :format(kind, name, text.plural(#skipped, "function is", "functions are"), table.concat(reasons, "\n  ")))
 end
 
 -- CLAIM: to the places of the list that they are of (uplua.probe.claims).
 local function declare_at(provider, name, mine, sites, given, claim)
   local kind = provider.name
   if not claim:sites(sites, kind) then return end
+  local result = given.typed and (sites:result()) or nil
   local summary, first, skipped = sites:summary(), sites:list(1)
   warn_skipped(kind, name, skipped)
   lost_returns.note(summary.leaves)
@@ -72,7 +74,7 @@ local function declare_at(provider, name, mine, sites, given, claim)
   declare.probe { provider = provider, spec = name, sites = sites, summary = summary, of_go = summary.of_go,
                   by_instruction = given.returns == "instructions", skipped = skipped, handle = mine,
                   functions = true, attach = attach_function(sites),
-                  result_bits = given.typed and handlers.result_bits((sites:result())) or nil }
+                  result_bits = handlers.result_bits(result), no_result = handlers.no_result(result) }
 end
 
 -- True if what HANDLER becomes has to do with where its probe is: arguments by name.
@@ -177,7 +179,7 @@ end
 -- one place inside of a function.
 local function list_functions(kind, returns)
   return function(rest, details, wrong)
-    if not rest:find "[:@]" then wrong("--list %s needs functions, as in --list '%s:libc:mal*'", kind, kind) end
+    if not rest:find "[:@]" then wrong("%s needs functions, as in '%s:libc:mal*'", kind, kind) end
     local resolved = core.probe.resolve(rest, "exact", returns)
     local sites, skipped = resolved:list()
     local entries = {}
@@ -191,7 +193,11 @@ local function list_functions(kind, returns)
         if #sites > 1 then
           found, one = pcall(core.probe.resolve, ("%s:%s"):format(site.path, site["function"]), "exact", returns)
         end
-        if found then entries[#entries].arguments = list_names(one, site.inside, returns and true) end
+        if found then
+          local result = returns and one:result()
+          entries[#entries].arguments = list_names(one, site.inside, returns and true)
+          entries[#entries].result = result and result.place ~= "nowhere" and result.type or nil
+        end
       end
     end
     for _, one in ipairs(skipped) do entries[#entries + 1] = { left_out = one["function"], why = one.why } end
@@ -214,10 +220,10 @@ local function hits(rest, returns, spec)
   local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
   if not ok or not sites then return { { probe = spec } } end -- the probe tells why, or waits for the library
   local list, result = sites:list(), returns and sites:result() or nil
-  local numbered = { { probe = spec, result = result, raw = returns and not result and #list > 1 } }
+  local numbered = { { probe = spec, result = result, raw = returns and not result and #list > 1, sites = list } }
   local parameters = sites:parameters(returns)
   if parameters and is_whole(parameters, #list) and (not returns or result) then
-    return { { probe = spec, parameters = parameters, result = result } }
+    return { { probe = spec, parameters = parameters, result = result, sites = list } }
   end
   local parts, seen, named = {}, {}, false
   for _, site in ipairs(list) do
@@ -228,7 +234,7 @@ local function hits(rest, returns, spec)
       parameters = type(own) == "userdata" and own:parameters(returns) or nil
       named = named or parameters
       result = returns and parameters and own:result() or nil
-      parts[#parts + 1] = { probe = one, parameters = parameters, result = result }
+      parts[#parts + 1] = { probe = one, parameters = parameters, result = result, sites = { site } }
       seen[one] = true
     end
   end

@@ -75,7 +75,7 @@ local function parse(rest, wrong)
     binary = nil
   elseif rest == "" then
     if #core.target.pids() == 0 then
-      wrong("--list usdt needs a PID or a file: usdt:4242, usdt:./app, usdt:libstdc++:libstdcxx:*")
+      wrong("usdt needs a PID or a file: usdt:4242, usdt:./app, usdt:libstdc++:libstdcxx:*")
     end
     binary, after = nil, ""
   else

@@ -1,0 +1,121 @@
+-- What is held, by stack, for people.
+local text = require "uplua.base.text"
+
+local held = {}
+
+local plural, thousands = text.plural, text.thousands
+local INDENT = (" "):rep(9)
+
+local function sum_text(h) return ("%s in %s"):format(plural(h.bytes, "byte"), plural(h.blocks, "block")) end
+
+local function add_names(lines, h)
+  for line in h.name:gmatch "%s*([^\n]+)" do lines[#lines + 1] = INDENT .. line end
+  lines[#lines + 1] = ""
+end
+
+local function add_stack(lines, h, options)
+  local now = options.now
+  local ages = ""
+  if now and h.oldest then
+    ages = ", oldest " .. text.time(now - h.oldest)
+    if h.blocks > 1 then ages = ages .. ", newest " .. text.time(now - h.newest) end
+  end
+  lines[#lines + 1] = ("   %s%s"):format(sum_text(h), ages)
+  local grows = options.growth and options.growth:line(h.name)
+  if grows then lines[#lines + 1] = "     " .. grows end
+  add_names(lines, h)
+end
+
+-- "zmalloc < dictExpand < main", as many whole names as fit into WIDTH columns.
+local function one_line(stack, width)
+  local names, line = {}, nil
+  for name in stack:folded():gmatch "[^;]+" do table.insert(names, 1, name) end
+  for i, name in ipairs(names) do
+    local longer = line and line .. " < " .. name or name
+    if text.width(longer) > width - (i < #names and 6 or 0) then return (line or name) .. " < ..." end
+    line = longer
+  end
+  return line
+end
+
+local function add_combined(lines, list, n)
+  if n == 0 then return end
+  lines[#lines + 1] = ("%15s %11s  %s"):format("bytes", "blocks", "stack")
+  for i = 1, n do
+    local h = list[i]
+    lines[#lines + 1] = ("%15s %11s  %s"):format(thousands(h.bytes), thousands(h.blocks), one_line(h.stack, 50))
+  end
+  lines[#lines + 1] = ""
+end
+
+-- How much more there is than the first N of LIST, whose elements are called ONE and MANY.
+local function add_rest(lines, list, n, indent, one, many)
+  local rest = { bytes = 0, blocks = 0 }
+  for i = n + 1, #list do rest.bytes, rest.blocks = rest.bytes + list[i].bytes, rest.blocks + list[i].blocks end
+  if #list > n then
+    lines[#lines + 1] = ("%sand %s with %s"):format(indent, plural(#list - n, one, many), sum_text(rest))
+  end
+end
+
+local function shown_of(list, top) return top == 0 and #list or math.min(top, #list) end
+
+-- stacks(list, options) → lines for the first of LIST and about how many more there are. OPTIONS: top (10; 0: all), now
+-- (ns: with ages), combined (true: a line for each), growth (of heap.growth: with what grows).
+function held.stacks(list, options)
+  options = options or {}
+  local lines, shown = {}, shown_of(list, options.top or 10)
+  if options.combined then
+    add_combined(lines, list, shown)
+  else
+    for i = 1, shown do add_stack(lines, list[i], options) end
+  end
+  add_rest(lines, list, shown, "   ", "more stack")
+  return lines
+end
+
+-- Adds what each process holds, where there are several that hold something.
+local function add_processes(lines, list, top)
+  local shown = shown_of(list, top)
+  for i = 1, #list > 1 and shown or 0 do
+    lines[#lines + 1] = ("      %s: %s"):format(sum_text(list[i]), text.escape(list[i].name))
+  end
+  if #list > 1 then add_rest(lines, list, shown, "      ", "more process", "more processes") end
+end
+
+-- total(list, sum, options) → lines about what all of LIST hold, by process, and what that does not have. OPTIONS: top,
+-- older (ns), as they were given.
+function held.total(list, sum, options)
+  options = options or {}
+  local lines = { ("   total %s from %s"):format(sum_text(sum), plural(#list, "stack")) }
+  add_processes(lines, sum.processes, options.top or 10)
+  if sum.young.blocks > 0 then
+    lines[#lines + 1] = ("   left out: %s that are younger than %s"):format(sum_text(sum.young),
+      text.time(options.older))
+  end
+  if sum.gone > 0 then
+    lines[#lines + 1] = ("   %s gone with the program that executed this one"):format(plural(sum.gone, "block"))
+  end
+  return lines
+end
+
+-- "+1,024 bytes in +1 block": of a difference.
+local function change_text(h)
+  local function signed(n) return (n < 0 and "-" or "+") .. thousands(math.abs(n)) end
+  return ("%s %s in %s %s"):format(signed(h.bytes), math.abs(h.bytes) == 1 and "byte" or "bytes", signed(h.blocks),
+    math.abs(h.blocks) == 1 and "block" or "blocks")
+end
+
+-- changes(list, sum, options) → lines about what differs, of heap.difference. OPTIONS: top.
+function held.changes(list, sum, options)
+  options = options or {}
+  local lines, shown = {}, shown_of(list, options.top or 10)
+  for i = 1, shown do
+    lines[#lines + 1] = "   " .. change_text(list[i])
+    add_names(lines, list[i])
+  end
+  if #list > shown then lines[#lines + 1] = ("   and %s"):format(plural(#list - shown, "more stack")) end
+  lines[#lines + 1] = ("   in all %s from %s"):format(change_text(sum), plural(#list, "stack"))
+  return lines
+end
+
+return held

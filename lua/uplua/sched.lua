@@ -1,0 +1,89 @@
+-- What the scheduler's tracepoints tell: in which state a thread leaves its CPU, whether it goes on, and who ran
+-- meanwhile.
+--
+--   local sched = require "uplua.sched"
+--   up.raw_tracepoint("sched_switch", function(e)
+--     if not sched.ends(e) then left[{ e.tid, sched.state(e) }]:inc() end
+--   end)
+--
+-- In handlers of raw_tracepoint:sched_switch, of the thread that leaves the CPU:
+--   sched.goes_on(e)      it could run: another one was given its CPU, or it has yielded
+--   sched.ends(e)         it has ended: its number may be another thread's then
+--   sched.is_held(e)      it stands still for a debugger, as a command does that uplua is about to start
+--   sched.state(e)        one of sched.STATES: "preempted", "sleeping", "disk sleep", "iowait", "stopped", "idle"
+-- In the script:
+--   sched.STATES          these, and "running" and "queued", in which no thread leaves a CPU
+--   sched.LETTERS         the state of each letter of /proc/PID/stat: of "R" it is not known which
+--   sched.WINDOW          of a span from where a thread could run to the switch to it: what ran on its CPU meanwhile
+--   sched.meanwhile(s)    … of one that slow() of uplua.span has given
+--   sched.turns(fn)       calls FN for each time that a thread has had a CPU
+local capture = require "uplua.compile.capture"
+local up      = require "uplua"
+
+local sched = {
+  STATES  = { "running", "preempted", "queued", "sleeping", "disk sleep", "iowait", "stopped", "idle" },
+  LETTERS = { S = "sleeping", D = "disk sleep", T = "stopped", t = "stopped", I = "idle" },
+  WINDOW  = { { "raw_tracepoint:sched_switch", all = true }, by = "cpu", before = 0, after = 0, size = "4M" },
+}
+
+-- include/linux/sched.h
+local UNINTERRUPTIBLE, STOPPED, TRACED, DEAD, NOLOAD, ANY = 0x02, 0x0c, 0x08, 0x80, 0x400, 0xff
+
+sched.goes_on = capture.inlined(function(e)
+  return e.args.preempt or bit.band(e.args.prev_state, ANY) == 0
+end)
+
+sched.ends = capture.inlined(function(e) return bit.band(e.args.prev_state, DEAD) ~= 0 end)
+
+sched.is_held = capture.inlined(function(e) return bit.band(e.args.prev_state, ANY) == TRACED end)
+
+sched.state = capture.inlined(function(e)
+  local state = e.args.prev_state
+  if e.args.preempt or bit.band(state, ANY) == 0 then return "preempted" end
+  if bit.band(state, STOPPED) ~= 0 then return "stopped" end
+  if bit.band(state, UNINTERRUPTIBLE) == 0 then return "sleeping" end
+  if bit.band(state, NOLOAD) ~= 0 then return "idle" end
+  if e.args.prev.in_iowait ~= 0 then return "iowait" end
+  return "disk sleep"
+end)
+
+-- meanwhile(s): what ran on the CPU s.to.cpu while the thread s.key of S, a span with that window, waited: a list, the
+-- latest first, of { tid, comm, took }; and for how many ns from the begin it is not known, since it was overwritten.
+function sched.meanwhile(s)
+  local ran, at, cpu = {}, tonumber(s.from.time), s.to.cpu
+  for _, gap in ipairs(s.missing) do
+    if gap.cpu == cpu then at = math.max(at, gap.to) end
+  end
+  local unknown = at - tonumber(s.from.time)
+  local function leaves(who, time)
+    if who.tid ~= s.key then table.insert(ran, 1, { tid = who.tid, comm = who.comm, took = time - at }) end
+    at = time
+  end
+  for _, event in ipairs(s.events) do -- each switch tells who has left
+    if event.cpu == cpu and event.time > at and event.time <= s.to.time then leaves(event, event.time) end
+  end
+  -- The switch that has ended the span may be among them: else the one that has left there is the last.
+  if not ran[1] or ran[1].tid ~= s.to.tid then leaves(s.to, tonumber(s.to.time)) end
+  return ran, unknown
+end
+
+-- turns(fn): calls FN for each time that a thread of the target has had a CPU, when it leaves it: with { cpu, from, to,
+-- pid, tid, comm }, a view of a ring's record.
+function sched.turns(fn)
+  if type(fn) ~= "function" then error("sched.turns: a function is expected", 2) end
+  local came, ran = up.lru_hash { max = 65536 }, up.ring { size = "16M" }
+  rawset(came, "read", true)
+  up.raw_tracepoint("sched_switch", { all = true }, capture.inlined(function(e)
+    if e.traced and e.tid ~= 0 then
+      local since = came[e.tid]
+      if since then
+        ran:emit { from = since, to = e.time, cpu = e.cpu, tid = e.tid, pid = e.pid, comm = e.comm }
+        came[e.tid] = nil -- where the switch to its next turn is not seen, that is none
+      end
+    end
+    if e.args.next.pid ~= 0 then came[e.args.next.pid] = e.time end
+  end))
+  ran:each(fn)
+end
+
+return sched

@@ -1,0 +1,243 @@
+-- The arguments and results of hits, by what providers say of them: how a handler takes each, and how it is shown.
+--
+-- A field is
+--   name     as the probe has it
+--   source   an expression of the handler's: the record's `a1`, `a2` …, by its place; nil: handlers cannot read it
+--   show     a function of that value: its text
+--   whole    instead, a function of the record: the plain value, and what is shown (uplua.types.layout)
+--   null     it is a pointer, and NULL where the record has none
+local ffi      = require "ffi"
+local call     = require "uplua.syscalls.call"
+local decode   = require "uplua.types.decode"
+local describe = require "uplua.types.describe"
+local scalars  = require "uplua.types.scalars"
+local library  = require "uplua.trace.library"
+local named    = require "uplua.trace.syscall"
+local syscall  = require "uplua.probe.providers.syscall"
+local text     = require "uplua.base.text"
+
+local fields = {}
+
+local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
+local STRINGS = 127          -- bytes that are shown of a text
+local READ = ("up.str(%%s, %d)"):format(STRINGS + 1)
+
+local function as_hex(value) return text.format("%#x", value) end
+local function as_address(value) return value == nil and "NULL" or as_hex(value) end
+local function unsigned(value) return value < 0 and ffi.cast("uint64_t", ffi.cast("int64_t", value)) or value end
+local function as_unsigned(value) return text.integer(unsigned(value)) end
+local function as_integer(value) return text.integer(value) end
+local function as_string(value) return decode.quoted(value) end
+local function as_unreadable(value) return as_hex(value) .. " (not readable)" end
+
+-- Of 64 bits without a sign: large numbers are mostly addresses.
+local function as_word(value)
+  value = unsigned(value)
+  return value >= 2 ^ 32 and as_hex(value) or text.integer(value)
+end
+
+-- A signal by its name, where the kernel's field is one.
+local function as_signal(value)
+  local name = value > 0 and require "uplua".signal_name(tonumber(value))
+  return name and name:find "^SIG" and name or text.integer(value)
+end
+
+local SIGNALS = { sig = true, signal = true, signo = true, signum = true }
+
+-- The number that RECORD has of argument PLACE; 0 where that is a text, or nothing.
+local function number_at(record, place)
+  local value = record["b" .. place] or record["a" .. place]
+  return (type(value) == "number" or type(value) == "cdata") and value or 0
+end
+
+-- How argument PLACE of the system call NAME is shown: by SHOW where a number says all.
+local function show_of_call(name, place, show)
+  return function(value, record)
+    return named.text(name, place, value, function(other) return number_at(record, other) end) or show(value)
+  end
+end
+
+-- How argument PLACE of functions of the C library is shown, which a hit's record names: by SHOW where a number says
+-- all.
+local function show_of_library(place, show)
+  return function(value, record)
+    return library.text(record.name, place, value, function(other) return number_at(record, other) end) or show(value)
+  end
+end
+
+-- An argument of a function of the C library, its PLACE, of which no debug information tells.
+local function field_of_library(argument, place)
+  local source = "e.arg" .. place - 1
+  local show = show_of_library(place, call.show_of(argument))
+  if argument.source:find "^const char%s*%*$" then
+    return { name = argument.name, source = READ:format(source), show = as_string, otherwise = source }
+  end
+  return { name = argument.name, source = source, show = show }
+end
+
+-- How the handler gets an argument of a tracepoint or a system call, its PLACE; nil for what a line has no room for.
+-- OF_CALL: the name of the system call.
+local function field_of(argument, source, place, of_call, returns)
+  local of_text = argument.source and argument.source:find "char%s*%*$"
+  if argument.type == "string" then return { name = argument.name, source = source, show = as_string } end
+  if argument.type == "boolean" then return { name = argument.name, source = source, show = tostring } end
+  if not argument.type:find "^[iu]%d+$" then return nil end
+  if of_text and returns then
+    local constant = argument.source:find "^const" ~= nil
+    local function show(value, record)
+      return call.quoted(record.name, constant, value, STRINGS, record.ret, record.a3)
+    end
+    return { name = argument.name, source = READ:format(source), show = show, otherwise = source }
+  end
+  if of_call then
+    return { name = argument.name, source = source, show = show_of_call(of_call, place, call.show_of(argument)) }
+  end
+  if SIGNALS[argument.name] then return { name = argument.name, source = source, show = as_signal } end
+  local pointer = argument.source and argument.source:find "%*$"
+  return { name = argument.name, source = source, show = pointer and as_hex or as_integer }
+end
+
+-- A register whose width and sign are not known.
+local function as_raw(value) return "raw " .. as_hex(unsigned(value)) end
+
+-- The type of ONE, a parameter or a result; nil: nobody knows it.
+local function type_of(one)
+  if one.debug and one.debug > 0 then return describe.get("debug", one.debug) end
+  return one.typed and one.typed > 0 and describe.get("kernel", one.typed) or nil
+end
+
+-- How an integer of ONE, a parameter or a result, is shown: by its type.
+local function show_of_integer(one)
+  local type = type_of(one)
+  if type and type.kind == "pointer" then return as_address end -- of the kernel's, to bytes that may be anybody's
+  if not type or type.kind ~= "integer" then return one.bits == 64 and as_unsigned or as_integer end
+  return function(value) return (select(2, scalars.integer(type, type.bits > 0 and unsigned(value) or value))) end
+end
+
+-- The plain value of such an integer: an enum's constant by its name.
+local function plain_of_integer(one)
+  local type = type_of(one)
+  if not type or not type.values then return nil end
+  return function(value) return (scalars.integer(type, value)) end
+end
+
+-- A function of the kernel's tells an error by its number.
+local function as_error(value)
+  return value < 0 and value > -4096 and ("%s %s"):format(text.integer(value), syscall.errno_name(-tonumber(value)))
+    or text.integer(value)
+end
+
+-- What stands for ONE, a parameter or result that handlers cannot read: its type, "(double)". A parameter has the
+-- reason in its place, which tells the type where that is the reason; -v --list has all of it.
+local function unreadable(one)
+  local type = (one.type or ""):match "^it is an? '([^']+)'" or not (one.type or ""):find " %l+ %l+ " and one.type
+  if not type or type == "" then return "?" end
+  if type:sub(1, 1) == "(" then return type end -- "(unnamed)"
+  return ("(%s)"):format((type:gsub("^struct struct ", "struct "))) -- of Go's that have no name
+end
+
+-- How what a function returns is shown, RESULT (sites:result, kernel.result): { show } or { whole }; nil where nobody
+-- knows what that is; false: it returns nothing. { unseen = text }: what handlers cannot read, such as a double. TAKING
+-- and DEPTH: as of parameters.
+function fields.of_result(result, taking, depth)
+  if not result then return nil end
+  if result.place == "nowhere" then return result.type ~= "void" and { unseen = unreadable(result) } end
+  if result.kind == "boolean" then return { show = function(value) return tostring(value ~= 0) end } end
+  if result.kind == "pointer" then
+    local function show(value) return as_address(value ~= 0 and value or nil) end
+    local type = type_of(result)
+    return { show = show, whole = type and taking:pointer(type, "e.ret", depth) }
+  end
+  if result.typed and result.bits == -32 then return { show = as_error } end
+  return { show = show_of_integer(result), plain = plain_of_integer(result) }
+end
+
+-- A register whose width and sign are not known.
+fields.RAW = { show = as_raw }
+fields.INTEGER = { show = as_integer }
+
+-- A parameter of a function. A value that handlers cannot read, such as a double, is in no record.
+local function parameter_field(parameter, index, taking, depth, part)
+  local returns = part.returns
+  local name = parameter.name or "arg" .. index - 1
+  local source = parameter.name and parameter.place ~= "nowhere" and ("e.args[%q]"):format(name) -- "rest#0" is one, too
+  local field = { name = name, source = source, show = show_of_integer(parameter) }
+  field.missing = parameter.place == "nowhere" and unreadable(parameter) or nil
+  field.plain = plain_of_integer(parameter)
+  local type = type_of(parameter)
+  if parameter.kind == "integer" and not (type and type.values) then
+    if SIGNALS[name] then field.show = as_signal end
+    if part.of_library then field.show = show_of_library(index, field.show) end
+  end
+  if parameter.kind == "boolean" then field.show, field.plain = tostring, nil end
+  if parameter.passed and type then
+    if parameter.passed == "words" then
+      field.whole = taking:words(type, parameter.first, depth)
+    elseif not returns then -- the function may have moved it elsewhere, or destroyed it
+      field.whole = taking:at(type, "e.arg" .. parameter.first, depth)
+    end
+  elseif parameter.kind == "pointer" then
+    field.show, field.null = as_address, true -- a pointer that is NULL reads as nil
+    field.whole = source and type and taking:pointer(type, source, depth)
+    if not type and not parameter.kernel and parameter.type:gsub("const ", "") == "char *" then
+      field.source, field.otherwise, field.show = READ:format(source), source, as_string
+    end
+  end
+  return field
+end
+
+-- What there is of PART's arguments: parameters, arguments by name, those that have numbers alone, or so many words.
+-- TAKING (uplua.types.fetch): what the handler takes of what they lead to, DEPTH pointers from them. WANTED: a set of
+-- names, nothing is taken of others; nil: all are wanted.
+function fields.of(part, returns, taking, depth, wanted)
+  local list = {}
+  for i, field in ipairs(part.of_event or {}) do
+    list[i] = { name = field.name, source = "e." .. field.name, show = field.type == "u64" and as_hex or as_integer }
+  end
+  if part.of_event then return list end
+  for i, parameter in ipairs(part.parameters or {}) do
+    local is_wanted = not wanted or parameter.name and wanted[parameter.name]
+    list[i] = is_wanted and parameter_field(parameter, i, taking, depth, part) or {}
+  end
+  if part.parameters then return list end
+  for place, argument in ipairs(part.arguments or {}) do
+    local of_call = part.of_call and part.probe:match ":([^:]*)$"
+    list[#list + 1] = field_of(argument, "e.args." .. argument.name, place, of_call, returns)
+  end
+  if part.arguments then return list end
+  for i, argument in ipairs(part.by_number or {}) do
+    local show = argument.type == "u64" and as_word or as_integer
+    if argument.type ~= "?" then list[#list + 1] = { name = argument.name, source = "e.arg" .. i - 1, show = show } end
+  end
+  for place, argument in ipairs(part.library or {}) do list[place] = field_of_library(argument, place) end
+  if part.library then return list end
+  for i = 0, part.by_number and -1 or (part.numbered or FUNCTION_ARGUMENTS) - 1 do
+    local show = part.of_library and show_of_library(i + 1, as_hex) or as_hex
+    list[i + 1] = { name = "arg" .. i, source = "e.arg" .. i, show = show }
+  end
+  return list
+end
+
+-- What RECORD has of FIELD, the I-th: the plain value, its text, and the tree where it is one.
+function fields.value(field, i, record, with_types)
+  if field.whole then
+    local plain, shown = field.whole(record)
+    if plain == nil and type(shown) ~= "string" then plain = record["a" .. i] end
+    local as_text = type(shown) == "string"
+    if not with_types and type(plain) == "table" then plain = record["a" .. i] end
+    return plain, as_text and shown or nil, not as_text and shown or nil
+  end
+  local value, show = field.source and record["a" .. i], field.show
+  if value == nil and field.otherwise then
+    value = record["b" .. i]
+    show = field.null and as_address or value ~= nil and value ~= 0 and as_unreadable or as_address
+  end
+  if not field.source or value == nil and not field.null then
+    return value, field.missing or "?"
+  end
+  local shown = show(value, record)
+  if with_types and field.plain and value ~= nil then value = field.plain(value) end
+  return value, shown
+end
+
+return fields

@@ -1,0 +1,7 @@
+-- Descriptors:name in 1.0, on the shop
+local up = require "uplua"
+local files, n = require "uplua.descriptors".new(), up.count()
+up.syscall("read", function(e) n[files:file(e.arg0)]:inc() end)
+up.at_exit(function() for file in n:pairs() do print((files:name(file):gsub("^.*/", ""))) end print(files:name(0)) end)
+--> libc.so.6
+--> nil

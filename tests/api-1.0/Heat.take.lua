@@ -1,0 +1,11 @@
+-- h:take in 1.0, on the shop
+local up = require "uplua"
+local h = require "uplua.heat".new { every = "1h" }
+up.uprobe("./shop:sell", function(e) h:add(23) end)
+up.at_exit(function()
+  print(h:text())
+  h:take()
+  print(h:text():match "^%d+ values")
+end)
+--> (empty)
+--> 101 values

@@ -1,0 +1,5 @@
+-- Type.name in 1.0, on the shop
+local types = require "uplua.types"
+local order = types.argument("./shop:sell", "order"):target()
+print(order.name)
+--> struct order

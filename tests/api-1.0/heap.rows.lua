@@ -1,0 +1,8 @@
+-- heap.rows in 1.0, on the shop
+local up = require "uplua"
+local allocators, heap = require "uplua.allocators", require "uplua.heap"
+local trace = allocators.trace({ blocks = 1000, stack = true }, {})
+local rows
+up.at_start(function() rows = heap.rows(heap.prove_now(trace, { passes = 1 })) end)
+up.at_exit(function() print(#rows) end)
+--> 0

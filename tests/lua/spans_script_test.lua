@@ -1,0 +1,77 @@
+-- scripts/spans.lua on requests whose number is known: the times of each part, the slow ones with what happened
+-- meanwhile, several begins of a key, and what cannot be meant.
+local tap    = require "tap"
+local target = require "target"
+local is, like, ok = tap.is, tap.like, tap.ok
+
+local function run(options, requests)
+  return target.uplua(("scripts/spans.lua %s -- build/targets/requests %d"):format(options, requests or 101))
+end
+local FROM_TO = "--from usdt:app:queued --from-key e.arg0 --to usdt:app:answered --to-key e.arg0 "
+
+local r = run(FROM_TO .. "--via usdt:app:started --via-key e.arg0", 1009)
+like(r.out, "\nFrom → to +Count +p50 +p90 +p99 +Longest +Total\n", "a table")
+like(r.out, "\nusdt:app:queued → usdt:app:answered +986 ", "all that were answered")
+like(r.out, "\nusdt:app:queued → usdt:app:started +986 ", "the first part of the way")
+like(r.out, "\nusdt:app:started → usdt:app:answered +986 +[%d.]+ us +[%d.]+ [mu]s +1%d[%d.]* ms ", "and the second")
+like(r.out, "\nusdt:app:queued → usdt:app:answered: 1,009 begun, 986 ended\n  23 still open: the oldest for ",
+  "and what was not answered")
+is(r.err, "", "nothing was lost")
+
+r = run "-f usdt:app:queued -t usdt:app:answered -k e.arg0 --than 10ms -W ./build/targets/requests:note --around 0 -H"
+local slow, others = 0, 0
+for key in r.out:gmatch "\n[%d:.]+ +[%d.]+ ms +(%d+) +requests %(thread %d+%) +requests %(thread %d+%)" do
+  if tonumber(key) % 10 == 0 then slow = slow + 1 end
+end
+is(slow, 11, "a line for each slow one")
+like(r.out, "|@", "a histogram")
+
+r = run("-f usdt:app:queued -t usdt:app:answered -k e.arg0 -l 10ms -W ./build/targets/requests:note -b process -a " ..
+        tap.fewer("1ms", "50ms")) -- on an emulated CPU a millisecond may pass between the note and the request
+for i in r.out:gmatch "note%(i=(%d+)%)" do if tonumber(i) % 10 == 0 then others = others + 1 end end
+ok(others >= 11, "with what happened around them")
+
+r = run "-f usdt:app:queued -f usdt:app:started -t usdt:app:answered -t usdt:app:twice -k e.arg0 --wins oldest"
+like(r.out, "usdt:app:queued, usdt:app:started → usdt:app:answered, usdt:app:twice +98 ", "several probes at each side")
+like(r.out, "\n  196 ended without a begin\n", "…")
+r = run "-f usdt:app:queued -t usdt:app:answered -F e.arg0 -T 'e.arg0 + 1' --timeout 1ms --wins nested"
+like(r.out, "101 begun, 0 ended\n", "keys that do not meet")
+like(r.out, "\n  98 ended without a begin\n  101 took longer than the timeout\n", "are given up")
+is(r.err, "", "nothing was lost")
+r = run(FROM_TO .. "--interval 100ms")
+ok(select(2, r.out:gsub("From → to", "")) > 1, "a table for each interval")
+r = run("--format json " .. FROM_TO)
+like(r.out:match "%b{}" or "", '"count":%s*98', "as data")
+
+
+-- A thread is woken by what interrupts another one, or nobody: only with --all are these events seen.
+r = target.uplua("scripts/spans.lua -f raw_tracepoint:sched_waking -F e.args.p.pid -t raw_tracepoint:sched_switch "
+  .. "-T e.args.next.pid --all -- ./build/targets/pastimes")
+local woken = tonumber(((r.out:match "sched_switch: ([%d,]+) begun" or "0"):gsub(",", "")))
+ok(woken >= 23 + 50, "whoever runs at tracepoints", woken)
+
+for options, message in pairs {
+  [""] = "from where to where%? Give %-%-from SPEC and %-%-to SPEC",
+  ["-f syscall:read"] = "from where to where",
+  ["-f syscall:read -t syscall:write"] = "%-%-from syscall:read: what tells which begin an end belongs to%? "
+    .. "Give %-%-from%-key EXPR, such as e.tid",
+  ["-f syscall:read -t syscall:write -k e.tid -W 'syscall:*'"] = "%-%-window is of what took long: give %-%-than",
+  ["-f syscall:read -t syscall:write -k e.tid -V e.tid"] = "there are more %-%-via%-key than %-%-via",
+} do
+  r = run(options, 1)
+  like(r.err, "^spans.lua: " .. message, "refused: " .. options)
+  is(r.status, 2, "status 2")
+end
+for options, message in pairs {
+  ["-f syscall:nosuch -t syscall:write -k e.tid"] = "syscall nosuch: the kernel has no such system call",
+  ["-f syscall:read -t syscall:write -k e.tod"] = "has no field 'tod'",
+  ["-f syscall:read -t syscall:write -k e.tid -w last"] = "option 'wins': it is one of newest, oldest, nested, all",
+  ["-f syscall:read -t syscall:write -k e.tid -l 1ms -W syscall:read -b task"] = "option 'by': it is one of thread",
+} do
+  r = run(options, 1)
+  like(r.err, message, "refused: " .. options)
+  is(r.status, 1, "status 1")
+end
+
+target.done()
+tap.done_testing()
