@@ -3,6 +3,7 @@ D=$(mktemp -d) || exit 1
 trap 'rm -rf "$D"' EXIT
 uplua=$(pwd)/uplua
 pty=$(pwd)/build/targets/pty
+. tests/await.sh
 checks=0 failures=0
 
 # ok NAME COMMAND...: COMMAND succeeds
@@ -66,13 +67,10 @@ finish() {
     out=$(cat "$D/out") err=$(cat "$D/err")
 }
 
-# until_output TEXT: waits until the program that start began has printed TEXT, at most a minute
+# until_output TEXT: waits until the program that start began has printed TEXT
 until_output() {
-    for _ in $(seq 1200); do
-        grep -qF "$1" "$D/out" && return 0
-        sleep 0.05
-    done
-    return 1
+    said=$1
+    await 'grep -qF -- "$said" "$D/out"' "$pid"
 }
 
 done_testing() {

@@ -58,11 +58,24 @@ end
 -- WANTED samples a second, or fewer where the kernel might not permit as many any more.
 function target.hertz(wanted) return math.min(wanted, math.ceil(target.max_hertz() / 2)) end
 
--- For scripts: waits until the target, $program, has said a word, and until uplua, $uplua, traces.
-local FUNCTIONS = [[
-until_said() { until grep -q "$1" "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done; }
-until_traces() { until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done; }
+-- For scripts: tests/await.sh, and with it: wait until the target, $program, has said a word, and until uplua, $uplua,
+-- traces, or has ended without.
+local FUNCTIONS = read "tests/await.sh" .. [[
+until_said() { await "grep -q '$1' \"\$D/target\"" $program; }
+until_traces() { await 'grep -q tracing "$D/err"' $uplua; }
+until_traces_or_ends() { await 'grep -q tracing "$D/err" || ! kill -0 $uplua 2>/dev/null'; }
 ]]
+
+-- Waits until CONDITION(), which is looked at a hundred times a second, and returns what that returns: not nil or
+-- false. Raises that it waited in vain for WHAT after half a minute of looks.
+function target.await(what, condition)
+  for _ = 1, 3000 do
+    local got = condition()
+    if got then return got end
+    os.execute "sleep 0.01"
+  end
+  error("waited in vain for " .. what, 2)
+end
 
 -- Runs a shell SCRIPT; it finds the folder in $D, and the functions above. Returns { out, err, target (the files of
 -- these names), status }.
@@ -78,6 +91,7 @@ function target.shell(script)
   local noise, status = lines:match "^(.-)(%d+)\n$"
   local r = result(tonumber(status))
   r.noise = noise
+  for line in read(folder .. "/waited"):gmatch "[^\n]+" do require "tap".ok(false, line) end
   return r
 end
 
@@ -129,12 +143,12 @@ function target.attached(command, arguments, ends)
     %s <"$D/in" >"$D/target" &
     program=$!
     exec 7>"$D/in"
-    until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    until_said ready
     ./uplua %s -- $program >"$D/out" 2>"$D/err" 7>&- &
     uplua=$!
-    for i in $(seq 6000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+    until_traces_or_ends
     printf x >&7
-    for i in $(seq 1000); do [ $(wc -l <"$D/target") -gt 1 ] && break; sleep 0.01; done
+    await '[ $(wc -l <"$D/target") -gt 1 ]'
     %s
     wait $uplua
     status=$?
@@ -153,7 +167,7 @@ function target.at_work(command, arguments, seconds)
     sleep 0.1
     ./uplua %s -- $program >"$D/out" 2>"$D/err" &
     uplua=$!
-    for i in $(seq 6000); do grep -q tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+    until_traces_or_ends
     sleep %s
     kill -INT $uplua
     wait $uplua
