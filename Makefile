@@ -240,7 +240,13 @@ $(OUT)/examples/%: examples/%.c $(wildcard examples/*.h) | $(CHECKED)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls \
 	    -pthread -o $@ $<
 
-tests: $(UPLUA) $(C_TESTS) $(TARGETS) $(EXAMPLES)
+# What runs each test.
+SUPERVISE := $(OUT)/supervise
+$(SUPERVISE): tools/supervise.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 $(WARNINGS) -D_GNU_SOURCE -o $@ $<
+
+tests: $(UPLUA) $(C_TESTS) $(TARGETS) $(EXAMPLES) $(SUPERVISE)
 
 test: deps
 	@$(MAKE) --no-print-directory check
@@ -276,7 +282,7 @@ asan: | $(CHECKED)
 	    SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' asan-tests
 
 .PHONY: asan-tests
-asan-tests: $(C_TESTS)
+asan-tests: $(C_TESTS) $(SUPERVISE)
 	@BUILD=$(BUILD) tools/test.sh $(TEST_FILES)
 
 # Fetches qemu and a kernel: no part of `make test`.
@@ -301,7 +307,7 @@ test-load: tests
 .PHONY: test-browser
 test-browser:
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install browser
-	@$(MAKE) --no-print-directory uplua $(EXAMPLES)
+	@$(MAKE) --no-print-directory uplua $(EXAMPLES) $(SUPERVISE)
 	@prove --exec tools/test-one.sh tests/browser/*_test.sh
 
 # Compares stacks with gdb's, on Debian's programs: no part of `make test`.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # tools/stages.sh NAME COMMAND [NAME COMMAND]…   runs these one after the other, whatever becomes of those before
 #
-# At the end it prints the time of each, and what tools/results.sh says of the tests in all. A command that fails without a test that
-# failed counts as one failure. Stages may have stages of their own.
+# At the end it prints on what machine they ran, the time of each, and what tools/results.sh says of the tests in all. A command that fails
+# without a test that failed counts as one failure. Stages may have stages of their own.
 set -u
 outer=${TEST_RESULTS:-}
 TEST_RESULTS=$(mktemp) || exit 1
@@ -28,5 +28,9 @@ while [ $# -ge 2 ]; do
     shift 2
 done
 echo "$times"
-[ -z "$outer" ] || cat "$TEST_RESULTS" >>"$outer"
+if [ -n "$outer" ]; then
+    cat "$TEST_RESULTS" >>"$outer"
+elif [ -x ./uplua ]; then
+    ./uplua tools/machine.lua 2>&1 || true
+fi
 tools/results.sh "$TEST_RESULTS"
