@@ -54,9 +54,9 @@ run = target.shell(([[
   cd "$D/a" || exit 96
   setpriv --reuid 65534 --regid 65534 --clear-groups ./plugin ./libplugin.so <"$D/in" >"$D/target" & program=$!
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  until_said ready
   printf x >&7
-  until grep -q loaded "$D/target"; do kill -0 $program || exit 98; sleep 0.01; done
+  until_said loaded
   mv other.so libplugin.so
   for spec in libplugin:plugged "$D/a/libplugin.so:plugged" ./libplugin.so:plugged; do
     setpriv --bounding-set=%s --inh-caps=%s --ambient-caps=%s --reuid 65534 --regid 65534 --clear-groups ./uplua -e \

@@ -87,14 +87,17 @@ like(out, "1\t" .. d .. "/err\t", "one that was open before")
 -- Those of a process that began before.
 local run = target.shell([[
   export D
-  perl -e ']] .. MARK .. [[ open F, "<", "/etc/passwd"; until (-e "$ENV{D}/go") { select undef, undef, undef, 0.01 }
+  mkfifo "$D/go"
+  perl -e ']] .. MARK .. [[ open F, "<", "/etc/passwd"; open G, "<", "$ENV{D}/go"; # a FIFO that uplua opens
     mark(*F, 101)' & pid=$!
   cat >"$D/count.lua" <<'END'
 ]] .. COUNT:gsub("START", 'up.at_start(function() io.open(os.getenv "D" .. "/go", "w"):close() end)') .. [[
 
 END
-  sleep 0.1
-  ./uplua "$D/count.lua" -- $pid >"$D/out" 2>"$D/err"; wait
+  await 'ls -l /proc/$pid/fd | grep -q /etc/passwd' $pid
+  ./uplua "$D/count.lua" -- $pid >"$D/out" 2>"$D/err"
+  kill $pid 2>/dev/null # where uplua did not begin
+  wait
 ]])
 is(run.err, "", "nothing is lost")
 is(run.out, "101\t/etc/passwd\t/etc/passwd\n", "opened before uplua began")

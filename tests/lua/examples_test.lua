@@ -43,12 +43,12 @@ local run = target.shell([[
   ./build/targets/usdt 1 wait <"$D/in" >"$D/target" &
   program=$!
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  until_said ready
   ./uplua examples/usdt_count.lua ./build/targets/usdt:app:counter -- $program >"$D/out" 2>"$D/err" 7>&- &
   uplua=$!
-  until grep -q "last 0" "$D/out"; do kill -0 $uplua || exit 98; sleep 0.01; done
+  await 'grep -q "last 0" "$D/out"' $uplua
   printf x >&7
-  until grep -q "last 100" "$D/out"; do kill -0 $uplua || exit 97; sleep 0.01; done
+  await 'grep -q "last 100" "$D/out"' $uplua
   exec 7>&-
   wait $uplua
 ]])

@@ -124,10 +124,10 @@ local replaced = target.shell(([[
   run() {
     rm -f "$D/printed"
     ./uplua %s -- build/targets/same_addresses-small "$D/fifo" >"$D/printed" 2>"$D/err" & uplua=$!
-    until target=$(head -n 1 "$D/printed" 2>/dev/null | grep .); do kill -0 $uplua || exit 98; sleep 0.01; done
+    await 'target=$(head -n 1 "$D/printed" 2>/dev/null | grep .)' $uplua
     kill -STOP $uplua
     : >"$D/fifo"
-    until grep -q '^State:.Z' "/proc/$target/status"; do kill -0 $target || exit 97; sleep 0.01; done
+    await_end $target
     kill -CONT $uplua
     wait $uplua
     tail -n +2 "$D/printed" | sort >>"$D/out"

@@ -60,10 +60,10 @@ run = target.shell(([[
   %s stay <"$D/in" >"$D/target" &
   program=$!
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  until_said ready
   ./uplua --duration 100 --follow -e %s -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null &
   uplua=$!
-  until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+  until_traces
   printf x >&7
   wait $uplua]]):format(FAMILY, uprobes [[
   local follow, pid = require "uplua.target.follow", require "uplua.core".target.pids()[1]

@@ -43,11 +43,11 @@ http { access_log off; server { listen unix:$D/socket; location / { return 200 "
 
 -- What to do for WORK: a line of input, or a client's call, until the answer is there.
 local function work_of(program)
+  local answered = ("grep -q %s \"$D/answer\""):format(program.answer)
   if program.client then
-    return ("for i in $(seq 600); do %s >\"$D/answer\" 2>&1; grep -q %s \"$D/answer\" && break; sleep 0.05; done\n")
-      :format(program.client, program.answer)
+    return ("await %s $program\n"):format(target.quote(program.client .. ' >"$D/answer" 2>&1; ' .. answered))
   end
-  local wait = ("for i in $(seq 600); do grep -q %s \"$D/answer\" && break; sleep 0.05; done\n"):format(program.answer)
+  local wait = ("await '%s' $program\n"):format(answered)
   local line = program.work:gsub('["\\]', "\\%0")
   return (': >"$D/answer"\necho "%s" >&7\n'):format(line) .. (program.at_end and "" or wait)
 end
@@ -68,7 +68,7 @@ local function run(program, inject)
       <"$D/in" >"$D/answer" 2>"$D/target" &
     program=$!
     exec 7>"$D/in"
-    until grep -q libinject /proc/$program/maps; do kill -0 $program || exit 97; sleep 0.01; done
+    await 'grep -q libinject /proc/$program/maps' $program
     WORK
     ./uplua mallocleak.lua --top 0 --stop=20s -- $program >"$D/out" 2>"$D/err" 7>&- &
     uplua=$!
@@ -89,7 +89,7 @@ local function run(program, inject)
   ]]):gsub("%u%u%u%u+", {
     FILES = table.concat(files), BEFORE = program.before or "", ALIAS = program.as or "", COMMAND = program[2],
     WORK = work_of(program), ANSWER = program.answer,
-    INJECTION = inject and "printf x >\"$D/inject\"; until grep -q lost \"$D/injected\"; do sleep 0.01; done" or "",
+    INJECTION = inject and "printf x >\"$D/inject\"; await 'grep -q lost \"$D/injected\"' $program" or "",
     LAST = program.client and "kill -TERM $program" or program.last and "echo '" .. program.last .. "' >&7" or "",
   })
   return target.shell(script)

@@ -123,8 +123,8 @@ do
   r = target.shell [[
     ./uplua mallocleak.lua --prove -- sh -c 'echo $$ >$D/target; kill -STOP $$; exit 24' >"$D/out" 2>"$D/err" &
     uplua=$!
-    until [ -s "$D/target" ]; do kill -0 $uplua || exit 98; sleep 0.01; done
-    until grep -q '^State:.*stop' /proc/$(cat "$D/target")/status; do kill -0 $uplua || exit 97; sleep 0.01; done
+    await '[ -s "$D/target" ]' $uplua
+    await 'grep -q "^State:.*stop" /proc/$(cat "$D/target")/status' $uplua
     kill -CONT $(cat "$D/target")
     wait $uplua
   ]]

@@ -19,16 +19,13 @@ local function run(scripts, steps)
     cp "$D/x.lua" "$D/first.lua"
     mkfifo "$D/to" "$D/from"
     ./uplua --watch "$D/x.lua" -- ./build/targets/steps "$D/to" "$D/from" >"$D/out" 2>"$D/err" &
+    uplua=$!
     exec 8<>"$D/to" 9<>"$D/from" # which wait for nobody to open them, too
-    tell() { echo "$1" >&8; read -t 60 answer <&9; }
+    tell() { echo "$1" >&8; await 'read -t 0 <&9' $uplua; read answer <&9; }
     said=0
-    heard() { # waits for one line more that $1 is in
+    heard() { # waits for one line more that says what became of a change
         said=$((said + 1))
-        for _ in $(seq 600); do
-            [ "$(grep -c 'x.lua: .* in the place of\|as it was before goes on' "$D/err")" -ge $said ] && return
-            sleep 0.05
-        done
-        echo "uplua says nothing of change $said" >>"$D/out"
+        await '[ "$(grep -c "x.lua: .* in the place of\|as it was before goes on" "$D/err")" -ge $said ]' $uplua
     }
     save() { cp "$D/$1.lua" "$D/.new" && mv "$D/.new" "$D/x.lua"; heard; }
     spoil() { printf '%%s\n' "$1" >"$D/x.lua"; heard; }
@@ -175,7 +172,7 @@ is(got.out, "two\t101\t101\t5\n", "a version that is saved before the first is a
 -- A file that is removed, and saved again later.
 got = run({ x = counts "one", second = counts "two" }, [[
   rm "$D/x.lua"
-  for _ in $(seq 600); do grep -q "not there any more" "$D/err" && break; sleep 0.05; done
+  await 'grep -q "not there any more" "$D/err"' $uplua
   tell 23
   save second
   tell 101]])
@@ -192,9 +189,11 @@ got = target.shell([[
       'require "uplua".uprobe("]] .. STEP .. [[", function() end)' >"$D/$n"; done
   cp "$D/one" "$D/a/x.lua"
   ./uplua --watch "$D/a/x.lua" -- ./build/targets/steps "$D/to" "$D/from" >"$D/out" 2>"$D/err" &
+  uplua=$!
   exec 8<>"$D/to" 9<>"$D/from"
-  heard() { for _ in $(seq 600); do [ "$(grep -c 'in the place of' "$D/err")" -ge $1 ] && return; sleep 0.05; done; }
-  echo 0 >&8; read -t 60 answer <&9
+  heard() { said=$1; await '[ "$(grep -c "in the place of" "$D/err")" -ge $said ]' $uplua; }
+  echo 0 >&8
+  await 'read -t 0 <&9' $uplua
   mv "$D/a" "$D/b"
   mkdir "$D/a"
   cp "$D/two" "$D/a/x.lua"

@@ -17,14 +17,14 @@ local function attached(arguments, ends, probes)
     build/targets/plugin "$D/a/libplugin.so" <"$D/in" >"$D/target" &
     program=$!
     exec 7>"$D/in"
-    until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    until_said ready
     ./uplua --duration 100 %s -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null &
     uplua=$!
-    until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+    until_traces
     printf x >&7
-    until [ $(grep -c "probed from now on" "$D/err") -ge %d ]; do kill -0 $uplua || exit 99; sleep 0.01; done
+    await '[ $(grep -c "probed from now on" "$D/err") -ge %d ]' $uplua
     printf x >&7
-    until grep -q called "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+    until_said called
     %s
     wait $uplua
     status=$?
@@ -91,7 +91,7 @@ run = target.shell(([[
   build/targets/plugin "$D/a/libplugin.so" again <"$D/in" >"$D/target" &
   program=$!
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  until_said ready
   ./uplua --duration 100 --follow -e 'local calls = count()
     uprobe("libplugin:plugged", function(e) calls[e.pid]:inc() end)
     %s
@@ -101,15 +101,13 @@ run = target.shell(([[
       print("seen", last)
     end)' -- $program >"$D/out" 2>"$D/err" 7>&- </dev/null &
   uplua=$!
-  until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+  until_traces
   n=0
-  until grep -q "probed from now on" "$D/err"; do
-    printf x >&7
-    n=$((n + 1))
-    until [ $(grep -c called "$D/target") -ge $n ]; do kill -0 $program || exit 99; sleep 0.01; done
-  done
+  more() { [ $(grep -c called "$D/target") -lt $n ] || { n=$((n + 1)); printf x >&7; }; }
+  await 'more; grep -q "probed from now on" "$D/err"' $uplua
+  n=$((n + 1))
   printf x >&7
-  until [ $(grep -c called "$D/target") -gt $n ]; do kill -0 $program || exit 99; sleep 0.01; done
+  await '[ $(grep -c called "$D/target") -ge $n ]' $program
   exec 7>&-
   wait $uplua
   status=$?
@@ -127,7 +125,7 @@ run = target.shell([[
     after(0, function() io.stderr:write "tracing\n" end)
     at_exit(function() print("seen", calls:get(), guarded:get(), plugged:get()) end)' >"$D/out" 2>"$D/err" </dev/null &
   uplua=$!
-  until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+  until_traces
   build/targets/calls 4; build/targets/calls
   build/targets/usdt 1 >"$D/target"
   build/targets/plugin build/targets/libplugin.so now

@@ -76,11 +76,12 @@ is(lines(run.out), 1, "a provider")
 run = target.shell([[
   mkfifo "$D/in"
   build/targets/usdt 1 wait <"$D/in" >"$D/target" &
+  program=$!
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do sleep 0.01; done
-  ./uplua --list usdt:$! >"$D/out" 2>"$D/err"
-  ./uplua --list "usdt:$!:oth*:*" >>"$D/out" 2>>"$D/err"
-  ./uplua -p $! --list "usdt" >>"$D/out" 2>>"$D/err"
+  until_said ready
+  ./uplua --list usdt:$program >"$D/out" 2>"$D/err"
+  ./uplua --list "usdt:$program:oth*:*" >>"$D/out" 2>>"$D/err"
+  ./uplua -p $program --list "usdt" >>"$D/out" 2>>"$D/err"
   exec 7>&-
   wait
 ]])
