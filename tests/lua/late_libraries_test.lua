@@ -115,24 +115,26 @@ run = target.shell(([[
 is(run.out:match "seen\t([^\n]*)", "101", "a library that a followed process loads")
 
 -- The whole machine: processes that start later, with a library that they load, and a semaphore.
-run = target.shell([[
+local own = { CALLS = target.copy "build/targets/calls", USDT = target.copy "build/targets/usdt",
+  LIBRARY = target.copy "build/targets/libplugin.so" }
+run = target.shell(([[
   set -m
   ./uplua -e '
     local calls, guarded, plugged = count(), count(), count()
-    uprobe("./build/targets/calls:negative", function(e) calls:inc() end)
-    usdt("./build/targets/usdt:app:guarded", function(e) guarded:inc() end)
-    uprobe("./build/targets/libplugin.so:plugged", function(e) plugged:inc() end)
+    uprobe("CALLS:negative", function(e) calls:inc() end)
+    usdt("USDT:app:guarded", function(e) guarded:inc() end)
+    uprobe("LIBRARY:plugged", function(e) plugged:inc() end)
     after(0, function() io.stderr:write "tracing\n" end)
     at_exit(function() print("seen", calls:get(), guarded:get(), plugged:get()) end)' >"$D/out" 2>"$D/err" </dev/null &
   uplua=$!
   until_traces
-  build/targets/calls 4; build/targets/calls
-  build/targets/usdt 1 >"$D/target"
-  build/targets/plugin build/targets/libplugin.so now
-  cp build/targets/libplugin.so "$D/copy.so" # which is another file
+  CALLS 4; CALLS
+  USDT 1 >"$D/target"
+  build/targets/plugin LIBRARY now
+  cp LIBRARY "$D/copy.so" # which is another file
   build/targets/plugin "$D/copy.so" now
   kill -INT $uplua
-  wait $uplua]])
+  wait $uplua]]):gsub("%u%u%u%u+", own))
 is(run.out:match "seen\t([^\n]*)", "505\t101\t101", "processes that start later, and map the file of a probe")
 like(run.target, "guarded 101", "the semaphore of a USDT probe is raised in them")
 
