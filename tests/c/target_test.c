@@ -160,6 +160,46 @@ static void test_command(void)
     target_close(&target);
 }
 
+static bool maps_have(pid_t pid, const char *text)
+{
+    char line[512];
+    snprintf(line, sizeof line, "/proc/%d/maps", (int)pid);
+    FILE *maps = fopen(line, "r");
+    bool found = false;
+    while (maps && !found && fgets(line, sizeof line, maps))
+        found = strstr(line, text) != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+/* On machines without debug registers, too, or where they never stop anybody. */
+static void test_held(void)
+{
+    struct target target;
+    struct error err = {0};
+    char *touch[] = {(char *)"touch", in_dir("held"), NULL};
+    target_start(&target, touch, &err);
+    is_int(target_release_held(&target, true, &err), 0, "a command is released up to its first instruction: %s",
+           err.text);
+    ok(target.held && maps_have(target.pids[0], "/touch") && maps_have(target.pids[0], "/libc.so"),
+       "where it and its libraries are mapped");
+    ok(!exited_within(target_pidfd(&target, 0), 50) && !exists("held"), "and stands");
+    target_continue(&target);
+    ok(exited_within(target_pidfd(&target, 0), 10000), "it goes on");
+    is_int(target_status(&target), 0, "and succeeds");
+    ok(exists("held"), "and has done its work");
+    target_close(&target);
+
+    char *missing[] = {(char *)"cat", in_dir("not there"), NULL};
+    target_start(&target, missing, &err);
+    is_int(target_release_held(&target, false, &err), 0, "another one: %s", err.text);
+    target_continue(&target);
+    ok(exited_within(target_pidfd(&target, 0), 10000), "goes on");
+    is_int(target_status(&target), 1, "and fails as it does alone");
+    target_close(&target);
+}
+
 static void test_unreleased(void)
 {
     struct target target;
@@ -277,6 +317,7 @@ int main(void)
     if (!mkdtemp(dir))
         return 99;
     test_command();
+    test_held();
     test_unreleased();
     test_inheritance();
     test_attach();

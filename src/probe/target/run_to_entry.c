@@ -3,6 +3,8 @@
 
 #if defined(__aarch64__)
 #include <asm/ptrace.h>
+#else
+#include <sys/user.h>
 #endif
 #include <elf.h>
 #include <errno.h>
@@ -91,13 +93,55 @@ static int run_to(pid_t pid, uint64_t address, int *status)
 
 #else
 
+enum { INT3 = 0xcc };
+
+/* Goes on until PID is at the breakpoint at ADDRESS: another SIGTRAP is the program's own. */
+static int wait_at(pid_t pid, uint64_t address, struct user_regs_struct *registers, int *status)
+{
+    int signal = 0;
+    do {
+        if (ptrace(PTRACE_CONT, pid, 0, signal) < 0)
+            return -errno;
+        int result = wait_for(pid, 0, status);
+        if (result)
+            return result;
+        if (ptrace(PTRACE_GETREGS, pid, 0, registers) < 0)
+            return -errno;
+        signal = SIGTRAP;
+    } while (registers->rip != address && registers->rip != address + 1);
+    return 0;
+}
+
+/*
+ * By int3, as debuggers do: debug registers are four, and there are virtual machines where they never stop anybody. The
+ * page is the process's own from then on, with the bytes of the file. Only where a uprobe stands at ADDRESS, whose trap
+ * an int3 there would be, by a debug register.
+ */
 static int run_to(pid_t pid, uint64_t address, int *status)
 {
-    int stop = perf_stop_at(pid, address);
-    if (stop < 0)
-        return stop;
-    int result = ptrace(PTRACE_CONT, pid, 0, 0) < 0 ? -errno : wait_for(pid, 0, status);
-    close(stop);
+    struct user_regs_struct registers;
+    errno = 0;
+    long word = ptrace(PTRACE_PEEKTEXT, pid, address, 0);
+    if (errno)
+        return -errno;
+    if ((word & 0xff) == INT3) {
+        int stop = perf_stop_at(pid, address);
+        if (stop < 0)
+            return stop;
+        int result = wait_at(pid, address, &registers, status);
+        close(stop);
+        return result;
+    }
+    if (ptrace(PTRACE_POKETEXT, pid, address, (word & ~0xffL) | INT3) < 0)
+        return -errno;
+    int result = wait_at(pid, address, &registers, status);
+    if (result == -ECHILD)
+        return result;
+    if (ptrace(PTRACE_POKETEXT, pid, address, word) < 0 && result == 0)
+        result = -errno;
+    registers.rip = address;
+    if (result == 0 && ptrace(PTRACE_SETREGS, pid, 0, &registers) < 0)
+        result = -errno;
     return result;
 }
 
