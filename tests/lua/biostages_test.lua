@@ -5,10 +5,11 @@ local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
 
 local WRITES, SIZE = 101, 65536
-local COMMAND = "dd if=/dev/zero of=build/biostages.data bs=64k count=101 oflag=direct conv=notrunc status=none"
+local DATA = "build/biostages-" .. target.folder():match "%w+$"
+local COMMAND = ("dd if=/dev/zero of=%s bs=64k count=101 oflag=direct conv=notrunc status=none"):format(DATA)
 
 -- A file of a disk, written once, so that its blocks have their places.
-local made = target.shell(COMMAND .. " && sync build/biostages.data && stat -f -c %T build >\"$D/out\"")
+local made = target.shell(COMMAND .. " && sync " .. DATA .. " && stat -f -c %T build >\"$D/out\"")
 local run = target.uplua("--format json biostages.lua --by-process --than 0 -- " .. COMMAND)
 is(run.status .. run.err, "0", "biostages.lua")
 local requests, bytes, lines, in_order, blocks = 0, 0, 0, 0, 0
@@ -37,6 +38,6 @@ else
   is(lines .. " " .. in_order, requests .. " " .. requests, "each has a line: it is queued before it is done")
   like(target.uplua("biostages.lua -- " .. COMMAND).out, "\n%S+ +write +%d+ +[5-7]%.%d MB +", "the report")
 end
-os.remove "build/biostages.data"
+os.remove(DATA)
 target.done()
 tap.done_testing()

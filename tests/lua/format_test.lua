@@ -271,17 +271,20 @@ local up = require "uplua"
 up.args { "report.lua" }
 local n = up.count()
 up.uprobe("./build/examples/shop:sell", function() n:inc() end)
-up.report(nil, function() print(n:take():get()) end)]]
-run = target.script(REPORT,
-  "--interval 10ms --format json -- sh -c 'sleep 0.1; exec ./build/examples/shop >/dev/null'")
+up.report(nil, function()
+  print(n:take():get())
+  os.execute '[ ! -p "$D/go" ] || : <>"$D/go"' -- lets the shop begin, which waits for a report
+end)]]
+run = target.script(REPORT, "--interval 10ms --format json -- " ..
+  [[sh -c 'mkfifo "$D/go" && : <"$D/go"; exec ./build/examples/shop >/dev/null']])
 local all, texts = 0, 0
 for _, one in ipairs(decode(run.out).text) do all, texts = all + tonumber(one.text), texts + 1 end
 tap.ok(texts >= 2, "--interval: reports each so often")
 tap.is(all, 101, "… which together have all")
 
 -- What --duration leaves behind the last period is part of it: no third report of next to nothing.
-run = target.uplua [[--duration 1s --format json -e 'n = count() interval("100ms", function() n:inc() end)
-  report("500ms", function() print "ticks" print(n:take()) end)']]
+run = target.uplua [[--duration 2s --format json -e 'n = count() interval("100ms", function() n:inc() end)
+  report("1s", function() print "ticks" print(n:take()) end)']]
 found = decode(run.out)
 tap.ok(#found.text >= 1 and #found.text <= 2, "two periods are two reports")
 for i, one in ipairs(found.text) do

@@ -196,9 +196,9 @@ got = target.shell([[
   await 'read -t 0 <&9' $uplua
   mv "$D/a" "$D/b"
   mkdir "$D/a"
-  cp "$D/two" "$D/a/x.lua"
+  mv "$D/two" "$D/a/x.lua" # at once: uplua may look at any time
   heard 1
-  cp "$D/three" "$D/a/x.lua"
+  mv "$D/three" "$D/a/x.lua"
   heard 2
   exec 8>&-
   wait
