@@ -16,6 +16,7 @@ use strict;
 use warnings;
 use TAP::Harness;
 
+$| = 1;
 my ($SECOND_LOOKS, $LINES, $WIDTH) = (12, 12, 200);
 
 my %options = (jobs => shift @ARGV, color => -t STDOUT ? 1 : 0, merge => 1,
