@@ -18,8 +18,7 @@ local r = target.shell [[
   set -m
   redis-server --port 0 --unixsocket "$D/socket" --save '' --daemonize no >"$D/log" 2>&1 &
   server=$!
-  for i in $(seq 1200); do redis-cli -s "$D/socket" ping 2>/dev/null | grep -q PONG && break;
-    kill -0 $server || exit 99; sleep 0.05; done
+  await 'redis-cli -s "$D/socket" ping 2>/dev/null | grep -q PONG' $server
   load() {
     redis-benchmark -s "$D/socket" -q -n "$1" -c 23 -t set,get,lpush,lpop >>"$D/bench" 2>&1 &&
       echo served || echo failed
@@ -29,7 +28,7 @@ local r = target.shell [[
   uprobe("libc:*", function(e) n[e.func]:inc() end)
     at_exit(function() print(n:size() > 23) end)' -- $server >"$D/out" 2>"$D/err" &
   uplua=$!
-  for i in $(seq 1200); do grep -q ^tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.05; done
+  until_traces_or_ends
   load 211
   kill -INT $uplua
   wait $uplua

@@ -55,7 +55,7 @@ for _, case in ipairs {
 end
 
 -- A byte behind all that is mapped. What is told is waited for: the target goes on, and uplua ends, only then.
-local TOLD = [[; until grep -q 'while it was probed' "$D/err"; do kill -0 $uplua || exit 97; sleep 0.01; done]]
+local TOLD = [[; await 'grep -q "while it was probed" "$D/err"' $uplua]]
 local WRITTEN = "tracing\nuplua: libplugin.so was written to while it was probed: " ..
                 "the probes may stand on other code now, which can harm processes that have it mapped: restart them\n"
 local WARNED = "tracing\nuplua: program was replaced by another file while it was probed: " ..
@@ -109,8 +109,7 @@ run = replaced("--follow HITS -- $shell", [[
   (while read -r word; do "$D/a/program" $word; echo ran; done) <"$D/in" >"$D/target" & shell=$!
   exec 7>"$D/in"
   ran=0
-  run() { echo "$1" >&7; ran=$((ran + 1)); until [ "$(wc -l <"$D/target")" = $ran ];
-    do kill -0 $shell || exit 97; sleep 0.01; done; }]], MOVE)
+  run() { echo "$1" >&7; ran=$((ran + 1)); await '[ "$(wc -l <"$D/target")" = $ran ]' $shell; }]], MOVE)
 is(run.out, "seen\t101\n", "--follow: a program until it is replaced")
 is((run.err:gsub("/%S*/a/", "")), WARNED, "… which is told")
 

@@ -149,7 +149,7 @@ is(r.err, "", "the C library, which has swapcontext for others, is none that swi
 r = target.shell [[
   ./build/targets/ticker >"$D/target" &
   program=$!
-  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  until_said ready
   ./uplua -e 'n = count() uretprobe({ "ticker:step", "libc:isw*" }, function(e)
     if e.elapsed >= 0 then n[e.func]:inc() end end)
     every("10ms", function() if (n.step or 0) >= 23 then exit() end end)

@@ -85,8 +85,9 @@ else
     "this needs Debian's packages redis-server and redis-tools")
   local server = start 'exec redis-server --port 0 --unixsocket "$D/socket" --save ""'
   local redis = ("redis-cli -s %s/socket"):format(folder)
-  os.execute(("until %s ping 2>/dev/null | grep -q PONG; do kill -0 %d || break; sleep 0.05; done"):format(redis,
-    server))
+  target.await("the server's answer", function()
+    return os.execute(redis .. " ping 2>/dev/null | grep -q PONG") == 0
+  end)
   local benchmark = ("redis-benchmark -s %s/socket -q -c 5 -t set,get,lpush"):format(folder)
   local loads = {}
   for _, state in ipairs { "idle", "loaded" } do

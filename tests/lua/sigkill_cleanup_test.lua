@@ -16,7 +16,7 @@ local times = os.getenv "UPLUA_LONG" and 101 or 7
 local r = target.shell(([[
   ./build/targets/ticker >"$D/ready" &
   program=$!
-  until read -r _ pid site <"$D/ready"; do kill -0 $program || exit 99; sleep 0.01; done
+  await 'read -r _ pid site <"$D/ready"' $program
   code() { dd if=/proc/$pid/mem bs=1 skip="$site" count=8 status=none | tr '\\0' 0; }
   code >"$D/before"
   for i in $(seq %d); do
@@ -25,12 +25,12 @@ local r = target.shell(([[
     uprobe("ticker:step", function(e) n[1] = e.time end) uretprobe("ticker:step", function(e) n[e.arg0] = e.ret end)
       profile(99, function(e) n[2] = e.ip end)' -- $pid >"$D/noise" 2>"$D/err" &
     uplua=$!
-    for i in $(seq 3000); do grep -q ^tracing "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+    until_traces_or_ends
     cat /proc/$uplua/fdinfo/* 2>/dev/null | grep -E '^(prog|map|link)_id' >>"$D/out"
     kill -KILL $uplua
     wait $uplua 2>/dev/null
   done
-  for i in $(seq 6000); do [ "$(code)" = "$(cat "$D/before")" ] && break; sleep 0.01; done
+  await '[ "$(code)" = "$(cat "$D/before")" ]' $program
   code >"$D/target"
   cat "$D/before" >"$D/err"
   kill $program
@@ -47,14 +47,12 @@ end
 -- The kernel lets go of the last of them behind the end of the process, when no CPU can be in them: waits for each.
 local left = 0
 for key, one in pairs(seen) do
-  local fd = one[1](one[2])
-  for _ = 1, 6000 do
-    if fd < 0 then break end
-    ffi.C.close(fd)
-    os.execute "sleep 0.01"
-    fd = one[1](one[2])
-  end
-  if fd >= 0 then left = left + 1 print("# still there: " .. key) end
+  local gone = pcall(target.await, "the end of " .. key, function()
+    local fd = one[1](one[2])
+    if fd >= 0 then ffi.C.close(fd) end
+    return fd < 0
+  end)
+  if not gone then left = left + 1 print("# still there: " .. key) end
 end
 tap.ok(count.prog >= 4 * times and count.map >= times and (not target.has "uprobe_multi" or count.link >= 2 * times),
   ("%d times, with %d programs, %d maps and %d links in all"):format(times, count.prog, count.map, count.link))

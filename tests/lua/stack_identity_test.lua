@@ -42,11 +42,11 @@ file:close()
 local function stacks(what, script)
   local run = target.shell(([[
     trap 'rm -rf "$P"' EXIT
-    export P=$D/programs UPLUA_CACHE=$D/programs/cache
+    export D P=$D/programs UPLUA_CACHE=$D/programs/cache
     mkdir -p "$P"
     cp build/targets/chain "$P/program"
     for i in 1 2; do ./uplua --follow %s %s -- sh -c %s >"$D/out" 2>"$D/err"; done]])
-    :format(path, what, target.quote(script)))
+    :format(path, what, target.quote(". tests/await.sh\n" .. script)))
   local list = {}
   for count, folded, text in run.out:gmatch "stack\t(%d+)\t([^\t\n]*)\t([^\n]*)" do
     if (folded .. text):find "^_start.*%(program%)$" or folded:find "^program%+" then
@@ -60,11 +60,12 @@ end
 local function times(count, command) return ("for i in $(seq %d); do %s; done\n"):format(count, command) end
 -- What nobody has seen before, or has changed, is known some time after a stack was taken there.
 local MET = [[
-  until [ "$answer" = whole ]; do
+  met=0
+  until [ "$answer" = whole ] || [ $((met += 1)) -gt 300 ]; do
     "$P/program" saved & pid=$!
     wait $pid
     echo $pid >"$P/asked"
-    until read -r of answer <"$P/answer" && [ "$of" = $pid ]; do sleep 0.02; done 2>"$P/none"
+    await '{ read -r whose answer <"$P/answer"; } 2>"$P/none" && [ "$whose" = $pid ]'
   done
   answer=
 ]]
@@ -100,7 +101,7 @@ local first, second = replaced 'chmod +x "$P/next"; mv "$P/next" "$P/program"'
 like(first.folded, NAMED, "one has names")
 like(second.folded, NAMED, "and so has the other, also that which is gone")
 -- Whoever has just ended may still hold it.
-first, second = replaced 'until cat "$P/next" >"$P/program"; do sleep 0.02; done 2>"$P/none"'
+first, second = replaced [[await '{ cat "$P/next" >"$P/program"; } 2>"$P/none"']]
 if first.folded:find "^_start" then first, second = second, first end
 like(first.folded, "^program%+.*program%+0x%x+;qsort$", "of what was overwritten nobody knows names any more")
 like(second.folded, NAMED, "and it is not given those of what stands there now")

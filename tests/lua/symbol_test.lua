@@ -162,7 +162,8 @@ END
   mkfifo "$D/in"
   "$D/large" <"$D/in" >"$D/target" &
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do kill -0 $! || exit 99; sleep 0.01; done
+  program=$!
+  until_said ready
   cat >"$D/ask.lua" <<'END'
     local up = require "uplua"
     local pid, run = tonumber(arg[1]), up.count()
@@ -174,18 +175,18 @@ END
     up.at_exit(function() run:clear() end)
 END
   for some in "four" "one" "one two three four one"; do
-    ./uplua --duration 0 "$D/ask.lua" $! "$D/large" $some >>"$D/out" 2>"$D/err.part"
+    ./uplua --duration 0 "$D/ask.lua" $program "$D/large" $some >>"$D/out" 2>"$D/err.part"
     sed "s:$D/::" "$D/err.part" >>"$D/out"
   done
-  base=$(awk '/large$/ { split($1, a, "-"); print "0x" a[1]; exit }' /proc/$!/maps)
+  base=$(awk '/large$/ { split($1, a, "-"); print "0x" a[1]; exit }' /proc/$program/maps)
   offset=0x$(nm "$D/large" | awk '$3 == "two" { print $1 }')
-  ./uplua --symbolize $! $(printf '%#x' $((base + offset))) >/dev/null 2>"$D/err.part"
+  ./uplua --symbolize $program $(printf '%#x' $((base + offset))) >/dev/null 2>"$D/err.part"
   sed "s:$D/::" "$D/err.part" >>"$D/out"
   for line in 101 5; do
     ./uplua -e 'uprobe(arg[1], function() end)' "$D/large@lines.c:$line" -- true 2>"$D/err.part"
     sed "s:$D/::g" "$D/err.part" >>"$D/out"
   done
-  kill $!
+  kill $program
 ]])
 local UNREAD = "uplua: not everything was seen:\n  %d × unit of debug information not read, " ..
                "damaged or too large, and its lines not shown: large\n"
@@ -229,7 +230,8 @@ END
   mkfifo "$D/in"
   "$D/source" <"$D/in" >"$D/target" &
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do kill -0 $! || exit 99; sleep 0.01; done
+  program=$!
+  until_said ready
   ./uplua -e '
     local pid, at = tonumber(arg[1]), address(arg[2] .. ":outermost", tonumber(arg[1]))
     local seen = {}
@@ -243,8 +245,8 @@ END
       local line = table.concat(lines, ", ")
       if not seen[line] then print(line) seen[line] = true end
     end
-    print(symbol(pid, at), symbol(pid, at).file)' $! "$D/source" >"$D/out" 2>"$D/err"
-  kill $!
+    print(symbol(pid, at), symbol(pid, at).file)' $program "$D/source" >"$D/out" 2>"$D/err"
+  kill $program
 ]])
 is(run.err, "", "a program's lines are read")
 like(run.out, "outermost source%.c:13\n", "up.source has a function's lines")

@@ -65,7 +65,7 @@ do
     cp build/targets/leak "$D/gone"
     : >"$D/out"
     remove() {
-      until grep -q ready "$D/out"; do sleep 0.05; done
+      await 'grep -q ready "$D/out"'
       rm -- "$D/gone"
       printf xx
     }
@@ -79,13 +79,14 @@ end
 do
   -- Without a target: processes that come and go, and whose program is deleted once both were seen. SIGTERM: jobs of a
   -- script ignore SIGINT.
-  local run = target.shell [[
-    cp build/targets/leak "$D/brief"
+  local brief = target.copy "build/targets/leak"
+  local comm = brief:match "[^/]+$"
+  local run = target.shell(([[
     ./uplua -e 's, r = count(), ring()
       uprobe("libc:malloc", function(e)
         if e.arg0 == 10 then
           s[{ e.comm, e:ustack() }]:inc()
-          if e.comm == "brief" then r:emit { pid = e.pid } end
+          if e.comm == "COMM" then r:emit { pid = e.pid } end
         end
       end)
       local seen = {}
@@ -97,16 +98,16 @@ do
       end)
       after(0, function() print "ready" io.stdout:flush() end)' >"$D/out" 2>"$D/err" </dev/null &
     uplua=$!
-    await() { until [ "$(grep -c "$2" "$D/out")" -ge "$1" ]; do kill -0 $uplua || break; sleep 0.05; done; }
-    await 1 ready
-    "$D/brief" >/dev/null; "$D/brief" >/dev/null
-    await 2 seen
-    rm "$D/brief"
+    await 'grep -q ready "$D/out"' $uplua
+    BRIEF >/dev/null; BRIEF >/dev/null
+    await '[ $(grep -c seen "$D/out") = 2 ]' $uplua
+    rm BRIEF
     kill -TERM $uplua
     wait $uplua
-  ]]
-  like(run.out, "brief\n%s+malloc%+0x0\n%s+leak_small%+", "without a target, processes that have exited have names")
-  ok(not run.out:find "brief\n%s+%[unknown", "and no stack of theirs is unknown")
+  ]]):gsub("BRIEF", brief):gsub("COMM", comm))
+  comm = comm:gsub("%-", "%%-")
+  like(run.out, comm .. "\n%s+malloc%+0x0\n%s+leak_small%+", "without a target, processes that have exited have names")
+  ok(not run.out:find(comm .. "\n%s+%[unknown"), "and no stack of theirs is unknown")
 end
 
 -- What follows depends on no way to set probes.

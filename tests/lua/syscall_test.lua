@@ -72,20 +72,20 @@ local run = target.shell(([[
   sh -c 'read -r line; echo $line; : >/dev/null' <"$D/in" >"$D/target" &
   program=$!
   exec 7>"$D/in"
-  sleep 0.2
+  await 'grep -q pipe /proc/$program/wchan' $program # it is in the call
   timeout 20 ./uplua -e 'calls = count() sysreturn("*", function(e) calls[e.nr]:inc() end)
-    after("10ms", function() io.stderr:write "attached\n" end)
+    after("10ms", function() io.stderr:write "tracing\n" end)
     at_exit(function() print("read", calls[%d], "openat", calls[%d], "exit_group", calls[%d])
       calls:clear() end)' -- $program \
     >"$D/out" 2>"$D/err" 7>&- &
   uplua=$!
-  for i in $(seq 1000); do grep -q attached "$D/err" && break; kill -0 $uplua || break; sleep 0.01; done
+  until_traces_or_ends
   echo x >&7
   exec 7>&-
   wait $uplua
 ]]):format(machine.call.read, machine.call.openat, machine.call.exit_group))
 like(run.out, "^read\t1\topenat\t1\texit_group\t0\n", "a call that began before it was traced is none of ours")
-is(run.err, "attached\n", "… and no loss")
+is(run.err, "tracing\n", "… and no loss")
 
 -- Calls by the 32-bit interface have numbers of their own: they are none of those that have these numbers here, and a
 -- loss.

@@ -26,9 +26,9 @@ local function waited(options, command, n, says)
     %s -- %s <"$D/in" >"$D/out" 2>"$D/err" &
     uplua=$!
     exec 7>"$D/in"
-    until [ $(grep -c "probed from now on" "$D/err") -ge %d ]; do kill -0 $uplua || exit 99; sleep 0.01; done
+    await '[ $(grep -c "probed from now on" "$D/err") -ge %d ]' $uplua
     printf x >&7
-    until grep -q "%s" "$D/out"; do kill -0 $uplua || exit 98; sleep 0.01; done
+    await 'grep -q "%s" "$D/out"' $uplua
     exec 7>&-
     wait $uplua]]):format(options, command, n, says))
 end
@@ -91,7 +91,7 @@ run = target.shell(PREPARE .. ([[
   uplua=$!
   until_traces
   echo >&7
-  until grep -q "probed from now on" "$D/err"; do kill -0 $uplua || exit 97; sleep 0.01; done
+  await 'grep -q "probed from now on" "$D/err"' $uplua
   printf x >&7
   until_said "per pair"
   exec 7>&-
@@ -104,8 +104,8 @@ run = target.shell(PREPARE .. ([[
   %s -- sh -c 'echo $$ >"$2"; kill -STOP $PPID; LD_LIBRARY_PATH="$1" exec build/targets/allocs 101' sh \
     "$D/files/lib" "$D/pid" >"$D/out" 2>"$D/err" &
   uplua=$!
-  until grep -q "per pair" "$D/out"; do kill -0 $uplua || exit 98; sleep 0.01; done
-  until grep -q "^State:.Z" /proc/$(cat "$D/pid")/status; do sleep 0.01; done
+  await 'grep -q "per pair" "$D/out"' $uplua
+  await_end $(cat "$D/pid")
   kill -CONT $uplua
   wait $uplua]]):format(MALLOC))
 is_seen(run, "0", "what is over by then is not counted")

@@ -88,15 +88,13 @@ local function beside(sets, options, first)
     exec 7>"$D/in"
     %s $NAME wait <"$D/other-in" >"$D/other" 7>&- & stranger=$!
     exec 8>"$D/other-in"
-    for file in target other; do until grep -q ready "$D/$file";
-      do kill -0 $program $stranger || exit 99; sleep 0.01; done; done
+    for file in target other; do await 'grep -q ready "$D/$file"' $program $stranger; done
     threads=($(ls /proc/$program/task | sort -n))
     ./uplua %s >"$D/out" 2>"$D/err" 7>&- 8>&- </dev/null & uplua=$!
-    until grep -q tracing "$D/err"; do kill -0 $uplua || exit 98; sleep 0.01; done
+    until_traces
     printf x >&7
     printf x >&8
-    for file in target other; do until grep -q done "$D/$file";
-      do kill -0 $program $stranger || exit 97; sleep 0.01; done; done
+    for file in target other; do await 'grep -q done "$D/$file"' $program $stranger; done
     kill -INT $uplua
     wait $uplua
     status=$?

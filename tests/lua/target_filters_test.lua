@@ -27,7 +27,7 @@ local function beside(options, script, before)
     %s
     ./uplua %s %s >"$D/out" 2>"$D/err" </dev/null &
     uplua=$!
-    until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+    until_traces
     %s
     kill -INT $uplua
     wait $uplua]]):format(before or "", options, CODE, script))
@@ -62,13 +62,13 @@ run = target.shell(([[
   build/targets/family threads <"$D/in" >"$D/target" &
   program=$!
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  until_said ready
   threads=($(ls /proc/$program/task))
   ./uplua --tid ${threads[2]},${threads[4]} --comm 'fam*' %s >"$D/out" 2>"$D/err" 7>&- </dev/null &
   uplua=$!
-  until grep -q tracing "$D/err"; do kill -0 $uplua || exit 99; sleep 0.01; done
+  until_traces
   printf x >&7
-  until grep -q done "$D/target"; do kill -0 $program || exit 99; sleep 0.01; done
+  until_said done
   exec 7>&-
   wait $uplua]]):format(CODE))
 is(hits(run), "family=202/202", "two of four threads")
@@ -90,7 +90,7 @@ if cgroup then
   is(hits(beside(("--cgroup %s --comm alpha"):format(cgroup:match "[^/]*$"), all, inside)), "", "and of a name")
   run = beside(("--cgroup '%s/l*/b*'"):format(cgroup), [[
     mkdir -p $A/later/below
-    until grep -q seen "$D/out"; do in_cgroup $A/later/below once; done
+    await 'in_cgroup $A/later/below once; grep -q seen "$D/out"' $uplua
     mkdir $A/later/begun
     ]] .. all .. "; in_cgroup $A/later/below hits", inside)
   is(hits(run), "family=101/101", "in one that comes later")

@@ -279,9 +279,10 @@ for _, program in ipairs(tap.fewer({ "./build/targets/chain", "./build/targets/c
   for kind, calls in pairs { clocked = 23, late = 101 } do
     local run = target.shell(([[
       %s %s >"$D/target" &
-      until grep -q ready "$D/target"; do kill -0 $! || exit 99; sleep 0.01; done
-      ./uplua %s -- $! >"$D/out" 2>"$D/err"
-      kill $!
+      program=$!
+      until_said ready
+      ./uplua %s -- $program >"$D/out" 2>"$D/err"
+      kill $program
     ]]):format(program, kind, sampled))
     local places, wrong = 0, nil
     for names in run.out:gmatch "([^\n]*)\n" do

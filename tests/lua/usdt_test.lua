@@ -145,16 +145,15 @@ run = target.shell(([[
   exec 7>"$D/a"
   %s 1 wait <"$D/b" >"$D/other" & other=$!
   exec 8>"$D/b"
-  until grep -q ready "$D/target" && grep -q ready "$D/other"; do sleep 0.01; done
+  await 'grep -q ready "$D/target" && grep -q ready "$D/other"' $traced $other
   ./uplua %s -- $traced >"$D/out" 2>"$D/err" 7>&- 8>&- & uplua=$!
-  until grep -q tracing "$D/err"; do kill -0 $uplua || break; sleep 0.01; done
-  sleep 0.2
+  until_traces_or_ends
   printf x >&8
-  until grep -q guarded "$D/other"; do kill -0 $other || break; sleep 0.01; done
+  await 'grep -q guarded "$D/other"' $other
   kill -TERM $uplua
   wait $uplua
   printf x >&7
-  until grep -q guarded "$D/target"; do kill -0 $traced || break; sleep 0.01; done
+  await 'grep -q guarded "$D/target"' $traced
   cat "$D/other" >>"$D/out"
   exec 7>&- 8>&-
   wait

@@ -42,7 +42,8 @@ END
   mkfifo "$D/in"
   "$D/program" <"$D/in" >"$D/target" &
   exec 7>"$D/in"
-  until grep -q ready "$D/target"; do kill -0 $! || exit 99; sleep 0.01; done
+  program=$!
+  until_said ready
   ./uplua -e '
     local pid, program = tonumber(arg[1]), arg[2]
     for _, spec in ipairs {
@@ -52,8 +53,8 @@ END
     } do
       local at, why = address(spec, pid)
       print(spec:match ":(.*)", at and ("0x%%x"):format(at) or why:gsub("\n.*", ""))
-    end' $! "$D/program" >"$D/out" 2>"$D/err"
-  kill $!
+    end' $program "$D/program" >"$D/out" 2>"$D/err"
+  kill $program
 ]]):format(cc, flags, strip or ""))
 end
 
