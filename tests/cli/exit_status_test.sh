@@ -69,7 +69,8 @@ run "$uplua" -e 'error "no"' -- sh -c 'echo started'
 is "$status $out" '1 ' 'a command is not started by a script that fails'
 run "$uplua" -e 'exit(7)' -- sh -c 'echo started'
 is "$status $out" '7 ' 'nor by one that exits'
-run "$uplua" -e 'after(0, function() exit(7) end)' -- sh -c 'sleep 0.3; exit 3'
+mkfifo "$D/go"
+run "$uplua" -e 'after(0, function() exit(7) io.open(arg[1], "w"):close() end)' "$D/go" -- sh -c ': <"$0"; exit 3' "$D/go"
 is "$status" 7 "exit(7) is said later and counts more than the command's status"
 run "$uplua" -e 'uprobe("libc:write", function(e) exit(7) end)' -- sh -c 'echo started; exit 3'
 is "$status $out" '7 started' "a handler's exit counts more than the command's status"
@@ -93,9 +94,12 @@ like "$err" '*an error without a message*' 'an error that is a table'
 
 sleep 100 &
 sleeper=$!
-(sleep 0.4; kill $sleeper) &
-run "$uplua" -p $sleeper -e 'every("1s", print) at_exit(function() print "report" end)'
-is "$status $out" '0 report' 'a PID that exits ends the run'
+start "$uplua" -p $sleeper -e 'every("1h", print) after(0, function() print "up" end) at_exit(function() print "report" end)'
+until_output up
+kill $sleeper
+finish
+is "$status $out" '0 up
+report' 'a PID that exits ends the run'
 
 run sh -c "$uplua -e 'print(1)' >/dev/full"
 is "$status" 1 'output that cannot be written is an error'
