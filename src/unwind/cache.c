@@ -1,9 +1,8 @@
-/* The unwind tables of all processes, in the kernel's maps. */
+/* Unwind tables on disk. */
 #include "unwind/cache.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,8 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "sys/state_folder.h"
 
 enum {
     MOST_FILES = 1024,
@@ -31,45 +32,6 @@ struct cache_header {
 };
 
 static const char magic[8] = "uplua u";
-
-/* --- the folder
- * ------------------------------------------------------------------------------------------------------ */
-
-/* True if nobody but us can write to FD, which is of this KIND. */
-static bool is_ours(int fd, mode_t kind, struct stat *stat)
-{
-    return !fstat(fd, stat) && (stat->st_mode & S_IFMT) == kind && stat->st_uid == geteuid() && !(stat->st_mode & 022);
-}
-
-static bool folder_path(char *path, size_t size)
-{
-    const char *own = getenv("UPLUA_CACHE"), *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    if (own)
-        return snprintf(path, size, "%s", own) < (int)size && *own == '/';
-    if (geteuid() == 0) /* whose HOME is often that of the user who calls sudo */
-        return snprintf(path, size, "/var/cache/uplua") < (int)size;
-    if (base && *base == '/')
-        return snprintf(path, size, "%s/uplua", base) < (int)size;
-    if (!home || *home != '/' || snprintf(path, size, "%s/.cache", home) >= (int)size)
-        return false;
-    mkdir(path, 0700);
-    return snprintf(path, size, "%s/.cache/uplua", home) < (int)size;
-}
-
-int unwind_cache_open(void)
-{
-    char path[PATH_MAX];
-    struct stat stat;
-    if (!folder_path(path, sizeof path))
-        return -1;
-    mkdir(path, 0700);
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd >= 0 && !is_ours(fd, S_IFDIR, &stat)) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
 
 /* --- one file
  * -------------------------------------------------------------------------------------------------------- */
@@ -237,8 +199,8 @@ static bool read_table(int fd, size_t size, const struct cache_header *header, u
 static int open_entry(int cache, const char *name, struct cache_header *header, size_t *size)
 {
     struct stat stat;
-    int fd = openat(cache, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (fd >= 0 && is_ours(fd, S_IFREG, &stat) && pread(fd, header, sizeof *header, 0) == sizeof *header &&
+    int fd = state_folder_read(cache, name, &stat);
+    if (fd >= 0 && pread(fd, header, sizeof *header, 0) == sizeof *header &&
         !memcmp(header->magic, magic, sizeof magic) && header->version == VERSION &&
         header->rule_count <= RULE_NUMBERS) {
         *size = (size_t)stat.st_size;
@@ -327,7 +289,13 @@ static int compare_use(const void *a, const void *b)
     return (x->tv_nsec > y->tv_nsec) - (x->tv_nsec < y->tv_nsec);
 }
 
-/* The files of the folder; those that a writer has left unfinished, or are too many to list, are removed. */
+/* Whether NAME is that of a table, finished or not, and not of something else that is kept in the folder. */
+static bool is_table(const char *name)
+{
+    return strchr(name, '-') != NULL;
+}
+
+/* The tables of the folder; those that a writer has left unfinished, or are too many to list, are removed. */
 static size_t list_files(int cache, struct unwind_cached *entries, size_t room)
 {
     int fd = openat(cache, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -337,7 +305,8 @@ static size_t list_files(int cache, struct unwind_cached *entries, size_t room)
         close(fd);
     for (struct dirent *found; folder && (found = readdir(folder));) {
         struct stat stat;
-        if (fstatat(cache, found->d_name, &stat, AT_SYMLINK_NOFOLLOW) || !S_ISREG(stat.st_mode))
+        if (!is_table(found->d_name) || fstatat(cache, found->d_name, &stat, AT_SYMLINK_NOFOLLOW) ||
+            !S_ISREG(stat.st_mode))
             continue;
         bool unfinished = found->d_name[0] == '.', abandoned = time(NULL) - stat.st_mtim.tv_sec > ABANDONED;
         if ((unfinished && abandoned) || count == room || strlen(found->d_name) >= UNWIND_CACHE_NAME) {
@@ -393,28 +362,15 @@ size_t unwind_cache_list(int cache, int64_t bytes, struct unwind_cached **list)
     return kept;
 }
 
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-    return write(fd, bytes, size) == (ssize_t)size;
-}
-
-/* Under another name first: whoever reads meanwhile finds the whole file or none. */
 static void write_file(int cache, const char *name, const struct cache_header *header, const uint64_t *rules,
                        const struct unwind_table *table)
 {
-    char temporary[64];
-    size_t rules_size = header->rule_count * sizeof *rules,
-           chunks_size = unwind_table_chunks(table) * sizeof *table->chunks;
-    make_room(cache, (int64_t)(sizeof *header + rules_size + chunks_size));
-    snprintf(temporary, sizeof temporary, ".%d-%.16s", (int)getpid(), strrchr(name, '-') + 1);
-    int fd = openat(cache, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return;
-    bool written = write_all(fd, header, sizeof *header) && write_all(fd, rules, rules_size) &&
-                   write_all(fd, table->chunks, chunks_size);
-    close(fd);
-    if (!written || renameat(cache, temporary, cache, name))
-        unlinkat(cache, temporary, 0);
+    struct cache_header copy = *header;
+    struct iovec parts[] = {{&copy, sizeof copy},
+                            {(void *)(uintptr_t)rules, header->rule_count * sizeof *rules},
+                            {table->chunks, unwind_table_chunks(table) * sizeof *table->chunks}};
+    make_room(cache, (int64_t)(parts[0].iov_len + parts[1].iov_len + parts[2].iov_len));
+    state_folder_write(cache, name, parts, 3);
 }
 
 void unwind_cache_store(int cache, const struct elf_file *elf, const struct unwind_rules *rules,

@@ -1,6 +1,7 @@
 /*
- * Unwind tables on disk, so that those of large files need not be built again: one file each, in a folder that only its
- * owner can write. A file there that is damaged, of another version or of another owner is as good as none.
+ * Unwind tables on disk, so that those of large files need not be built again: one file each, in the folder of
+ * sys/state_folder.h, whose descriptor is CACHE below. A file there that is damaged, of another version or of another
+ * owner is as good as none.
  *
  * The key is the build id and the file's identity (device, inode, size, times), which another file cannot have. With a
  * build id alone, a traced program could give a system library a table of its own.
@@ -29,13 +30,6 @@ struct unwind_cached {
     int64_t size; /* bytes */
     struct timespec used;
 };
-
-/*
- * A descriptor of the folder, which is made if need be: $UPLUA_CACHE; without that /var/cache/uplua for root, else
- * $XDG_CACHE_HOME/uplua or ~/.cache/uplua. -1 where there is none to be used: $UPLUA_CACHE is empty, or somebody else
- * could write there. The caller closes it.
- */
-int unwind_cache_open(void);
 
 /* The table of ELF with the numbers of RULES, from the folder CACHE; false where that does not have it. The caller
  * frees. */

@@ -19,6 +19,7 @@
 #include "arch/arch.h"
 #include "base/array.h"
 #include "sym/image.h"
+#include "sys/state_folder.h"
 #include "unwind/cache.h"
 #include "unwind/file_numbers.h"
 #include "unwind/kernel_layout.h"
@@ -495,7 +496,7 @@ int unwinder_new(struct unwinder **result, struct symbols *symbols, const struct
     unwinder->symbols = symbols;
     unwinder->maps = *maps;
     unwinder->everybody = everybody;
-    unwinder->cache = unwind_cache_open();
+    unwinder->cache = state_folder_open();
     unwinder->slabs.map = maps->slabs;
     unwinder->numbers.map = maps->files;
     unwinder->kernel_rules = map_array(maps->rules, RULE_NUMBERS * sizeof *unwinder->kernel_rules);

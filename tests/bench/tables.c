@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "sys/state_folder.h"
 #include "unwind/cache.h"
 #include "unwind/file.h"
 
@@ -35,7 +36,7 @@ static double read_again(int cache, const struct unwind_file *file, double built
 
 int main(int argc, char **argv)
 {
-    int cache = getenv("UPLUA_CACHE") ? unwind_cache_open() : -1;
+    int cache = getenv("UPLUA_CACHE") ? state_folder_open() : -1;
     double milliseconds = 0, bytes = 0;
     int made = 0;
     for (int i = 1; i < argc; i++) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "arch/arch.h"
+#include "sys/state_folder.h"
 #include "tap.h"
 
 static char folder[64], library[256];
@@ -193,10 +194,10 @@ static void test_owner(int cache)
     ok(!rename(path, other) && !symlink(other, path) && !loads(cache), "nor one behind a symbolic link");
     rename(other, path);
     chmod(folder, 0777);
-    is_int(unwind_cache_open(), -1, "a folder that others can write is not used");
+    is_int(state_folder_open(), -1, "a folder that others can write is not used");
     chmod(folder, 0700);
     setenv("UPLUA_CACHE", "", 1);
-    is_int(unwind_cache_open(), -1, "and none where that is asked for");
+    is_int(state_folder_open(), -1, "and none where that is asked for");
     setenv("UPLUA_CACHE", folder, 1);
 }
 
@@ -308,7 +309,7 @@ int main(void)
     if (!mkdtemp(folder))
         return 1;
     setenv("UPLUA_CACHE", folder, 1);
-    int cache = unwind_cache_open(), fd = open(library, O_RDONLY | O_CLOEXEC);
+    int cache = state_folder_open(), fd = open(library, O_RDONLY | O_CLOEXEC);
     if (!ok(cache >= 0 && !elf_file_open(&elf, fd), "a folder and a library"))
         return done_testing();
     test_same(cache);
