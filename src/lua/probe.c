@@ -1,4 +1,5 @@
 /* probe: sites in the target's binaries and links to the kernel. */
+#include <errno.h>
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 #include "probe/attach/watch.h"
 #include "probe/probe.h"
 #include "sys/bpf.h"
+#include "sys/feature.h"
+#include "sys/watch_trial.h"
 
 #define LINK "uplua.link"
 
@@ -259,6 +262,33 @@ static int probe_watch(lua_State *L)
 }
 
 /*
+ * probe.watch_trial("w" | "rw" | "x") → { verdict = "trusted" | "harmful" | "blind", programs, ended, signal, made,
+ * seen }, as sys/watch_trial.h has them. Where there can be no trial: nil, the reason, and what it is of: "environment"
+ * (UPLUA_WITHOUT), "kernel" (it gives this process no watchpoint), "trial".
+ */
+static int probe_watch_trial(lua_State *L)
+{
+    static const char *const verdicts[] = {"trusted", "harmful", "blind"}; /* as enum watch_verdict has them */
+    struct watch_trial trial;
+    enum watch_access access = (enum watch_access)luaL_checkoption(L, 1, NULL, accesses);
+    int missing = feature_code(FEATURE_WATCHPOINT), code = missing ? missing : watch_trial(access, &trial);
+    if (code) {
+        lua_pushnil(L);
+        lua_pushstring(L, missing == -ECANCELED ? "UPLUA_WITHOUT says so" : error_reason(code));
+        lua_pushstring(L, missing == -ECANCELED ? "environment" : missing ? "kernel" : "trial");
+        return 3;
+    }
+    lua_createtable(L, 0, 6); /* trial */
+    core_set_string(L, "verdict", verdicts[watch_trial_verdict(&trial)]);
+    core_set_number(L, "programs", trial.programs);
+    core_set_number(L, "ended", trial.ended);
+    core_set_number(L, "signal", trial.signal);
+    core_set_number(L, "made", (lua_Number)trial.made);
+    core_set_number(L, "seen", (lua_Number)trial.seen);
+    return 1;
+}
+
+/*
  * probe.watch_everywhere(program, address: string of one native u64, "w" | "rw" | "x", length) → link; raises the
  * reason: on each CPU, in the kernel or in whatever process has something there
  */
@@ -367,6 +397,7 @@ int probe_open_lua(lua_State *L)
         {"variables", probe_variables},
         {"watch", probe_watch},
         {"watch_everywhere", probe_watch_everywhere},
+        {"watch_trial", probe_watch_trial},
         {"watcher", probe_watcher},
         {"forget", probe_forget},
         {NULL, NULL},

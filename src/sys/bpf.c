@@ -74,6 +74,14 @@ int bpf_probe_program(uint32_t attach_type)
     return load_kprobe(attach_type, 0, nothing, NOTHING_COUNT);
 }
 
+int bpf_event_program(void)
+{
+    union bpf_attr attr;
+    memset(&attr, 0, sizeof attr);
+    attr.prog_type = BPF_PROG_TYPE_PERF_EVENT;
+    return load(&attr, nothing, NOTHING_COUNT);
+}
+
 /* An array of one element of SIZE bytes, which is mapped at *MEMORY: a descriptor, or -errno. */
 static int mapped_array(uint32_t size, void **memory)
 {

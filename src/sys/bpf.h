@@ -10,6 +10,8 @@ enum { ATTACH_TYPE_KPROBE_MULTI = 42, ATTACH_TYPE_UPROBE_MULTI = 48, ATTACH_TYPE
 
 /* A program of type kprobe and ATTACH_TYPE that does nothing, to try the kernel with. A descriptor or -errno. */
 int bpf_probe_program(uint32_t attach_type);
+/* The same of BPF_PROG_TYPE_PERF_EVENT, for perf events. */
+int bpf_event_program(void);
 
 /*
  * The descriptor, or what the kernel says to a link of ATTACH_TYPE for PID on "/", which cannot be made, since that is

@@ -2,7 +2,6 @@
 #include "sys/feature.h"
 
 #include <errno.h>
-#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #include "sys/bpf.h"
 #include "sys/btf.h"
 #include "sys/perf.h"
+#include "sys/watchpoint.h"
 
 /* 0 where CODE is what a kernel says that knows the thing tried; what was tried cannot succeed. */
 static int expect(int code, int expected)
@@ -80,13 +80,9 @@ static int try_pmu(void)
 static int try_watchpoint(void)
 {
     static uint64_t watched;
-    return perf_event_try(&(struct perf_event_attr){
-        .type = PERF_TYPE_BREAKPOINT,
-        .bp_type = HW_BREAKPOINT_W,
-        .bp_addr = (uintptr_t)&watched,
-        .bp_len = sizeof watched,
-        .exclude_kernel = 1,
-    });
+    struct perf_event_attr event = watchpoint_event(WATCH_WRITE, (uintptr_t)&watched, sizeof watched);
+    event.exclude_kernel = 1;
+    return perf_event_try(&event);
 }
 
 static const struct {
@@ -150,18 +146,35 @@ static unsigned features_in(const char *variable)
     return bits;
 }
 
+/* The features that the environment switches off, and those that are not to be tried, as bits. */
+static struct {
+    bool known;
+    unsigned off, on;
+} environment;
+
+static void read_environment(void)
+{
+    if (environment.known)
+        return;
+    environment.off = features_in("UPLUA_WITHOUT");
+    environment.on = features_in("UPLUA_WITH");
+    environment.known = true;
+}
+
+bool feature_untried(enum feature feature)
+{
+    read_environment();
+    return (environment.on & ~environment.off) & 1u << feature;
+}
+
 int feature_code(enum feature feature)
 {
-    static bool known[FEATURE_COUNT], environment_read;
+    static bool known[FEATURE_COUNT];
     static int codes[FEATURE_COUNT];
-    static unsigned off, on;
-    if (!environment_read) {
-        off = features_in("UPLUA_WITHOUT");
-        on = features_in("UPLUA_WITH");
-        environment_read = true;
-    }
+    read_environment();
     if (!known[feature]) {
-        codes[feature] = off & 1u << feature ? -ECANCELED : on & 1u << feature ? 0 : features[feature].try();
+        unsigned bit = 1u << feature;
+        codes[feature] = environment.off & bit ? -ECANCELED : environment.on & bit ? 0 : features[feature].try();
         known[feature] = true;
     }
     return codes[feature];

@@ -40,3 +40,5 @@ bool feature_available(enum feature feature);
  * and -EACCES say nothing about the kernel, only that this process may not try.
  */
 int feature_code(enum feature feature);
+/* True where UPLUA_WITH names FEATURE, which is then there without having been tried. */
+bool feature_untried(enum feature feature);

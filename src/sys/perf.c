@@ -2,7 +2,6 @@
 #include "sys/perf.h"
 
 #include <errno.h>
-#include <linux/hw_breakpoint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "sys/bpf.h"
+#include "sys/watchpoint.h"
 
 #define DEVICES "/sys/bus/event_source/devices/"
 
@@ -146,6 +146,11 @@ int perf_count_enable(int fd)
     return ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) < 0 ? -errno : 0;
 }
 
+int perf_count_run(int fd, int program)
+{
+    return ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) < 0 ? -errno : 0;
+}
+
 int perf_count_read(int fd, struct perf_count *count)
 {
     ssize_t size = read(fd, count, sizeof *count);
@@ -155,16 +160,10 @@ int perf_count_read(int fd, struct perf_count *count)
 
 int perf_stop_at(pid_t pid, uint64_t address)
 {
-    struct perf_event_attr attr = {
-        .type = PERF_TYPE_BREAKPOINT,
-        .bp_type = HW_BREAKPOINT_X,
-        .bp_addr = address,
-        .bp_len = sizeof(long),
-        .sample_period = 1,
-        .exclude_kernel = 1,
-        .remove_on_exec = 1, /* which sigtrap goes with */
-        .sigtrap = 1,
-    };
+    struct perf_event_attr attr = watchpoint_event(WATCH_EXECUTE, address, 1);
+    attr.exclude_kernel = 1;
+    attr.remove_on_exec = 1; /* which sigtrap goes with */
+    attr.sigtrap = 1;
     return event_open(&attr, pid, -1, -1, 0);
 }
 

@@ -65,6 +65,8 @@ struct perf_count {
 int perf_count_open(const struct perf_event_attr *event, pid_t pid, int cpu, int group, bool in_cgroup);
 /* Has FD count, which was opened disabled, and those that are in a group with it: 0 or -errno. */
 int perf_count_enable(int fd);
+/* Runs PROGRAM (BPF_PROG_TYPE_PERF_EVENT) at the samples of FD: 0 or -errno. */
+int perf_count_run(int fd, int program);
 /* What FD has counted so far: 0 or -errno. */
 int perf_count_read(int fd, struct perf_count *count);
 /* The samples a second that the kernel permits at most; 0 where it does not say. */

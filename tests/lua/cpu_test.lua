@@ -32,7 +32,7 @@ local CODE = [[n = count()
     if e.elapsed > 0 then n[{ e.arg0 == 1 and "to 1" or "to 0", e.cpu }]:inc() end
   end)
   usdt("PROGRAM:migrates:moved", add "usdt")
-  watch("PROGRAM:moves", "w", add "watch")
+  if WATCHES then watch("PROGRAM:moves", "w", add "watch") end
   syscall("sched_setaffinity", add "call")
   sysreturn("sched_setaffinity", add "call's return")
   tracepoint("syscalls:sys_enter_sched_setaffinity", add "tracepoint")
@@ -54,11 +54,13 @@ local CODE = [[n = count()
     if e.args.id == NUMBER and e.comm == "NAME" then n[{ "raw_tracepoint, every CPU", e.cpu }]:inc() end
   end)
   at_exit(function() for k, v in n:pairs() do print(k[1], k[2], v) end end)]]
-CODE = CODE:gsub("KPROBES", tostring(KPROBES)):gsub('"PROGRAM:', '"' .. PROGRAM .. ":")
+local WATCHES = target.watches()
+CODE = CODE:gsub("KPROBES", tostring(KPROBES)):gsub("WATCHES", tostring(WATCHES)):gsub('"PROGRAM:', '"' .. PROGRAM .. ":")
   :gsub('"NAME"', '"' .. NAME .. '"')
   :gsub("NUMBER", jit.arch == "x64" and "203" or "122") -- sched_setaffinity's
 
-local ON_RETURN = { "return", "usdt", "watch", "call's return" }
+local ON_RETURN = { "return", "usdt", "call's return" }
+if WATCHES then ON_RETURN[#ON_RETURN + 1] = "watch" end
 local AT_ENTRY = { "entry", "call", "tracepoint", "tracepoint, all", "raw_tracepoint", "raw_tracepoint, all" }
 if KPROBES then
   for _, kind in ipairs { "kretprobe", "fexit" } do ON_RETURN[#ON_RETURN + 1] = kind end

@@ -3,8 +3,10 @@ local target = require "target"
 
 local examples = {}
 
--- True if CODE probes functions of the kernel and this kernel has no kprobes: it can be compiled, but not run.
+-- True if CODE probes functions of the kernel and this kernel has no kprobes, or watches where watchpoints cannot be
+-- trusted: it can be compiled, but not run.
 function examples.lacks_kernel(code)
+  if code:find "%f[%w]watch%(" and not target.watches() then return true end
   local device = io.open "/sys/bus/event_source/devices/kprobe/type"
   if device then device:close() end
   return not device and (code:find "%f[%w]kr?e?t?probe" or code:find "%f[%w]fe[nx][it]") ~= nil
@@ -32,6 +34,12 @@ function examples.of(path)
     end
   end
   return list
+end
+
+-- Compiles CODE where the shop is, and attaches nothing.
+function examples.explain(code)
+  return target.shell(([[cd build/examples && ../../uplua --explain -e %s >"$D/out" 2>"$D/err"]])
+    :format(target.quote(code)))
 end
 
 -- What uplua prints for CODE, the shop's own line and uplua's "tracing …" left out.

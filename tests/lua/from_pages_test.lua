@@ -30,7 +30,6 @@ local function lacks(line)
     if not file then return "there is no " .. path end
     file:close()
   end
-  if line:find "watch" and not target.has "watchpoint" then return "there are no watchpoints" end
   if line:find "libssl:" and not up.defines "libssl:SSL_read" then return "there is no libssl" end
   if line:find "libruby" and not up.defines "libruby-3.1:ruby_init" then return "there is no libruby" end
 end

@@ -14,7 +14,7 @@ tap.ok(#list >= 17, "the manual has examples: " .. #list)
 for _, example in ipairs(list) do
   local name = ("%s:%d"):format(MANUAL, example.line)
   if examples.lacks_kernel(example.code) then -- the machine of tests/vm runs it
-    tap.is(target.uplua("--explain -e " .. target.quote(example.code)).err, "", name .. " compiles")
+    tap.is(examples.explain(example.code).err, "", name .. " compiles")
   elseif tap.ok(example.output, name .. " says what it prints") then
     tap.is(without_offsets(examples.run(example.code)), without_offsets(example.output), name .. " prints it")
   end

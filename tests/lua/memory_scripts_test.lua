@@ -43,9 +43,7 @@ like(target.uplua("pagefaults.lua --major --top 1 -- true").out, "\n?%d+ faults?
 
 -- --- watchpoint ---
 
-if not target.has "watchpoint" then
-  tap.skip "no watchpoints here"
-else
+if target.watches "w" and target.watches "rw" then
   local WATCHED = "./build/targets/watched"
   run = target.uplua(("watchpoint.lua %s:counter -- %s"):format(WATCHED, WATCHED))
   is(run.status .. run.err, "0", "watchpoint.lua")

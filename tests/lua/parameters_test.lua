@@ -170,9 +170,7 @@ local function watched(what, calls, threads)
       table.sort(keys)
       print(#keys, keys[1], keys[#keys], all) end)' -- ./build/targets/typed %d %d]]):format(what, threads or 1, calls))
 end
--- Where qemu emulates aarch64, a watchpoint is hit once and no more; why, is not known (plain perf was not tried
--- beside).
-local watches = jit.arch == "x64"
+local watches = target.watches()
 for _, case in ipairs(not watches and {} or {
   { "config.list[2].total", "101\t1\t101\t101" }, { "config.inner.level", "101\t-101\t-1\t101" },
   { "config.ports[1]", "101\t1\t101\t101" },

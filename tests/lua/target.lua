@@ -47,8 +47,21 @@ local function result(status)
     status = status }
 end
 
--- Whether a feature of `uplua --info` is used here: the kernel has it, and UPLUA_WITHOUT does not say otherwise.
+-- Why watchpoints on ACCESS ("w", which nil means, "rw", "x") cannot be tested here, as a trial has found; nil where they
+-- can.
+function target.watch_problem(access) return (require "uplua.probe.watch_trial".problem(access or "w")) end
+
+-- Whether they can; if not, that is said as a skipped check.
+function target.watches(access)
+  local problem = target.watch_problem(access)
+  if problem then require "tap".skip(problem) end
+  return not problem
+end
+
+-- Whether a feature of `uplua --info` is used here: the kernel has it, UPLUA_WITHOUT does not say otherwise, and
+-- watchpoints are found to work.
 function target.has(feature)
+  if feature == "watchpoint" and target.watch_problem() then return false end
   for _, known in ipairs(require "uplua.core".system.features()) do
     if known.name == feature then return known.available end
   end

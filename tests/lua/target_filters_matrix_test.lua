@@ -134,7 +134,7 @@ local function check(run, sets, processes, threads, what)
 end
 
 local ALL = "calls,events" .. (KPROBES and ",kernel" or "")
-local WATCHED = ALL .. ",watch"
+local WATCHED = ALL .. (target.watches() and ",watch" or "")
 
 -- On a machine that is emulated a run of these takes half a minute: there the ways that are one test each are left out,
 -- and the ways together stay.

@@ -26,7 +26,7 @@ local kinds = {
   { "sysreturn", 'up.sysreturn("lseek", HANDLER)', when = "e.args.whence == 7" },
   { "perf", 'up.perf("page-faults", 1, HANDLER)' },
   { "profile", ('up.profile(%d, HANDLER)'):format(target.hertz(499)) },
-  { "watch", 'up.watch("PROGRAM:watched", { "w", size = 8 }, HANDLER)', target.has "watchpoint" },
+  { "watch", 'up.watch("PROGRAM:watched", { "w", size = 8 }, HANDLER)', target.watches() },
   { "kprobe", 'up.kprobe("do_send_sig_info", HANDLER)', when = "e.arg0 == 23", target.has "kprobe" },
   { "kretprobe", 'up.kretprobe("do_send_sig_info", HANDLER)', when = "e.arg0 == 23", target.has "kprobe" },
   { "fentry", 'up.fentry("do_send_sig_info", HANDLER)', when = "e.arg0 == 23", target.has "trampoline" },

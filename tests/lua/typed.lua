@@ -36,6 +36,7 @@ How it is typed:
   ^C after 3 s             … or three seconds
   prompt                   the command starts uplua's prompt: the lines "> " and ">> " are typed there, "^D" ends it
   wait 2 s                 at the prompt, before each line but the first
+  feature watchpoint       without this feature of --info the rest of the chapter is skipped
   needs redis-server       without this program the rest of the chapter is skipped; needs X (package Y)
   not typed, REASON        a block ```console that is only shown
   sample                   `make test` types the chapter, too; all chapters are typed by `make test-long`
@@ -71,6 +72,7 @@ local ITEMS = {
   { "^prompt$", function(marks) marks.prompt = true end },
   { "^wait ([%d.]+) s$", function(marks, seconds) marks.wait = seconds end },
   { "^%^C after ([%d.]+) s$", function(marks, seconds) marks.interrupt = seconds end },
+  { "^feature (%S+)$", function(marks, feature) marks.feature = feature end },
   { "^needs (%S+)$", function(marks, program) marks.needs = { program } end },
   { "^needs (%S+) %(package (%S+)%)$", function(marks, ...) marks.needs = { ... } end },
   { "^not typed, (.+)$", function(marks, reason) marks.shown = reason end },
@@ -116,7 +118,7 @@ local function add_steps(steps, lines, first, marks, page)
 end
 
 -- The page's chapters: { title =, line =, sample =, steps = }. A step is one of add_steps, { file =, text = } or
--- { needs = }. `shown`: how many blocks are only shown.
+-- { needs = } or { feature = }. `shown`: how many blocks are only shown.
 function typed.read(page)
   local chapters, chapter, number = { shown = 0 }, nil, 0
   local comment, pending, block
@@ -132,6 +134,7 @@ function typed.read(page)
     pending = marks_of(items, page, number)
     if pending.sample then chapter.sample = true end
     if pending.needs then table.insert(chapter.steps, { needs = pending.needs }) end
+    if pending.feature then table.insert(chapter.steps, { feature = pending.feature }) end
   end
   local function closed()
     local marks = block.marks or marks_of("", page, number)
@@ -333,6 +336,13 @@ local function possible(chapter)
   for _, step in ipairs(chapter.steps) do
     if step.needs then
       if not tap.has(step.needs[1], step.needs[2]) then return steps end
+    elseif step.feature then
+      local why = step.feature == "watchpoint" and target.watch_problem() or not target.has(step.feature) and
+                  "there is no " .. step.feature .. " here"
+      if why then
+        tap.skip(why)
+        return steps
+      end
     elseif step.keys then
       if terminal == nil then terminal = target.has_terminal() end
       if terminal then steps[#steps + 1] = step end

@@ -44,6 +44,8 @@ among the installed scripts before the current folder.
       --scripts         lists the scripts that can be run by their names, with what each is for
       --self            traces uplua itself too
       --trust           as root, also runs scripts and modules that other users can write
+      --trust-watchpoints   attaches watchpoints also where a trial has found that this machine's do harm, or miss
+                        accesses
       --list KIND[:WHAT]    prints what can be probed: 'uprobe:libc:mal*', usdt:PID, usdt:FILE:PROVIDER:NAME,
                         'tracepoint:sched:*', 'syscall:open*', 'kprobe:vfs_*'; patterns are * ? []
   -v, --verbose         with --list, the arguments and their types too, and of functions where a probe stands
@@ -245,6 +247,7 @@ local known = {
   ["--test"]     = { value = "DIR", set = function(options, folder) options.test = folder end },
   ["--scripts"]  = { set = function(options) options.scripts = true end },
   ["--trust"]    = { set = function(options) options.trust = true end },
+  ["--trust-watchpoints"] = { set = function(options) options.trust_watchpoints = true end },
   ["--self"]     = { set = function(options) options.self = true end },
   ["--list"]     = { value = "KIND:WHAT", set = function(options, what) options.list = what end },
   ["--json"]     = { set = function(options) options.json = true end },

@@ -1,6 +1,7 @@
 -- The report of --info: what this kernel offers, found by trying, and how each kind of probe is set with that.
-local core      = require "uplua.core"
-local providers = require "uplua.probe.providers"
+local core        = require "uplua.core"
+local providers   = require "uplua.probe.providers"
+local watch_trial = require "uplua.probe.watch_trial"
 
 local info = {}
 
@@ -25,8 +26,20 @@ function info.way(ways, features)
   return nil, missing
 end
 
-local function features_by_name()
+-- What the kernel has (core.system.features), and is found to work: a kernel has watchpoints where the CPU's do harm, too.
+local function features()
   local list = core.system.features()
+  for _, feature in ipairs(list) do
+    if feature.name == "watchpoint" and feature.available then
+      feature.why = watch_trial.any_problem()
+      feature.available = not feature.why
+    end
+  end
+  return list
+end
+
+local function features_by_name()
+  local list = features()
   for _, feature in ipairs(list) do list[feature.name] = feature end
   return list
 end
@@ -52,7 +65,7 @@ function info.report()
   lines[#lines + 1] = core.system.namespace_problem()
   lines[#lines + 1] = ""
   lines[#lines + 1] = "what the kernel has"
-  for _, feature in ipairs(core.system.features()) do
+  for _, feature in ipairs(features()) do
     local state = feature.available and "yes" or feature.untried and "?" or "no"
     local why = feature.why and (feature.untried and ": not tried without " or ": ") .. feature.why or ""
     lines[#lines + 1] = ("  %-4s %-14s %s%s"):format(state, feature.name, feature.text, why)
@@ -76,7 +89,7 @@ function info.json()
   return require "uplua.base.json".encode {
     version = core.version, kernel = core.system.kernel(), architecture = jit.arch,
     capability_missing = core.system.capability_missing(), namespace_problem = core.system.namespace_problem(),
-    features = core.system.features(), kinds = kinds,
+    features = features(), kinds = kinds,
   }
 end
 

@@ -2,8 +2,6 @@
 #include "probe/attach/watch.h"
 
 #include <errno.h>
-#include <linux/hw_breakpoint.h>
-#include <string.h>
 
 #include "probe/args/address.h"
 #include "probe/args/variable.h"
@@ -48,23 +46,9 @@ static int find_in_process(const struct watch *watch, const struct target *targe
 /* The event that accesses to ADDRESS are. */
 static struct event event_of(const struct watch *watch, uint64_t address)
 {
-    static const unsigned kinds[] = {
-        [WATCH_WRITE] = HW_BREAKPOINT_W,
-        [WATCH_READ_WRITE] = HW_BREAKPOINT_RW,
-        [WATCH_EXECUTE] = HW_BREAKPOINT_X,
-    };
-    return (struct event){
-        .attr =
-            {
-                .type = PERF_TYPE_BREAKPOINT,
-                .bp_type = kinds[watch->access],
-                .bp_addr = address,
-                /* which is all that the kernel takes for code */
-                .bp_len = watch->access == WATCH_EXECUTE ? sizeof(long) : watch->length,
-                .sample_period = 1,
-                .sample_type = PERF_SAMPLE_ADDR,
-            },
-    };
+    struct event event = {.attr = watchpoint_event(watch->access, address, watch->length)};
+    event.attr.sample_type = PERF_SAMPLE_ADDR;
+    return event;
 }
 
 static int add(int program_fd, const struct watch *watch, pid_t pid, bool only, struct probe_link *link,

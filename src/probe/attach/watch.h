@@ -5,9 +5,7 @@
 #include <stdint.h>
 
 #include "probe/probe.h"
-
-/* The kinds of accesses. */
-enum watch_access { WATCH_WRITE, WATCH_READ_WRITE, WATCH_EXECUTE };
+#include "sys/watchpoint.h"
 
 struct watch {
     const char *spec; /* of a variable, or of a function that is to be executed; NULL: */

@@ -6,6 +6,7 @@ local int64_bytes  = require "uplua.base.int64_bytes"
 local option_table = require "uplua.base.option_table"
 local options      = require "uplua.options"
 local text         = require "uplua.base.text"
+local watch_trial  = require "uplua.probe.watch_trial"
 
 local watch = {}
 
@@ -53,6 +54,15 @@ local function resolve(where, access)
   local ok, variable = pcall(core.probe.variable, where)
   if not ok then error("watch " .. text.escape(variable, "\n"), 3) end
   return variable.spec, variable.bytes, ("%s in %s"):format(text.escape(where), text.escape(variable.module))
+end
+
+-- What answers without a watchpoint who accesses WHERE.
+local function remedy(where, access, of_kernel)
+  if of_kernel then return "a kprobe on the functions that write it answers without" end
+  if type(where) ~= "string" then return "a uprobe on the lines that access it (./app:FILE:LINE) answers without" end
+  if access == "x" then return ('a uprobe answers without: uprobe("%s", …)'):format(text.escape(where)) end
+  return ("a uprobe on the lines that %s it (%s:FILE:LINE, with e.vars) answers without")
+    :format(access == "w" and "write" or "access", text.escape(where:match "^(.-):" or where))
 end
 
 local FORM = "watch:BINARY:VARIABLE, watch:kernel:VARIABLE or watch:0xADDRESS, and behind it :w, :rw or :x, " ..
@@ -105,7 +115,10 @@ watch.providers = {
 -- writes) or "x" (it is executed); size, how many bytes are watched, 1, 2, 4 or 8 (a variable's own if it is one of
 -- these). "kernel:VARIABLE[+OFFSET]" is the kernel's, and its size has to be given. Raises what is wrong with that. The
 -- target of all but the kernel's and of an address has to be a process or a command; without, an address is watched in
--- whatever process has something there.
+-- whatever process has something there. It is refused where a trial has found that this machine's debug registers do harm
+-- or miss accesses, unless --trust-watchpoints is given. That goes for the kernel's variables and for all processes, too:
+-- an exception that comes without its reason ends whichever program has made the access; in the kernel it is a hit that
+-- goes missing.
 function watch.watch(where, given, handler)
   if type(where) == "cdata" then where = tonumber(where) end
   local spec = type(where) == "number" and where % 1 == 0 and where >= 0 and ("%#x"):format(where) or
@@ -133,6 +146,9 @@ function watch.watch(where, given, handler)
     error(("watch: %s is not a multiple of %d: the CPU watches 1, 2, 4 or 8 bytes that are aligned")
       :format(name, size), 2)
   end
+  local refusal = not (options.explain or options.emit)
+                  and declare.try("", 2, watch_trial.refusal, text.escape(spec), access, remedy(where, access, of_kernel))
+  if refusal then error(refusal, 2) end
   local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], size, size == 1 and "" or "s")
   local everywhere = type(place) == "cdata"
   declare.probe {
