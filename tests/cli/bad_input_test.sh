@@ -18,12 +18,7 @@ target() {
     : >"$D/ready"
     "$@" >"$D/ready" &
     started="$started $!"
-    for _ in $(seq 3000); do
-        read -r _ target site <"$D/ready" && return 0
-        sleep 0.02
-    done
-    echo "# $* did not start" >&2
-    return 1
+    await 'read -r _ target site <"$D/ready"' $!
 }
 
 # stop PID: ends it without a word from the shell
@@ -35,14 +30,8 @@ stop() {
 # code_at_site: the first bytes of step() in the target's memory
 code_at_site() { dd if="/proc/$target/mem" bs=1 skip="$site" count=8 status=none | od -An -tx1; }
 
-# untouched: waits until no probe is left at the site, at most a minute
-untouched() {
-    for _ in $(seq 1200); do
-        [ "$(code_at_site)" = "$original" ] && return 0
-        sleep 0.05
-    done
-    return 1
-}
+# untouched: waits until no probe is left at the site
+untouched() { await '[ "$(code_at_site)" = "$original" ]'; }
 
 # refused STATUS PATTERN NAME ARGUMENT...: uplua says PATTERN in at most three lines, the last of which is the script's
 refused() {
@@ -236,7 +225,7 @@ is "$status $err" '0 ' 'two processes that exit: no error'
 like "$out" 'of?2*' 'and the report of both'
 target "$targets/ticker" ticker 101 told
 start "$uplua" "$mallocleak" -- "$target"
-until grep -q tracing "$D/err"; do kill -0 "$pid" || break; sleep 0.02; done
+await 'grep -q tracing "$D/err" || ! kill -0 "$pid" 2>/dev/null'
 kill -USR1 "$target"
 finish
 is "$status $err" "0 mallocleak: tracing ticker (pid $target); Ctrl-C ends" 'mallocleak of a process that exits'
@@ -248,13 +237,7 @@ target=$ticker
 site=$(sed -n "s/^ready $ticker //p" "$D/ready")
 [ -n "$site" ] || { stop "$ticker"; target "$targets/ticker"; ticker=$target; original=$(code_at_site); }
 
-attached() {
-    for _ in $(seq 1200); do
-        [ "$(code_at_site)" != "$original" ] && return 0
-        sleep 0.05
-    done
-    return 1
-}
+attached() { await '[ "$(code_at_site)" != "$original" ]' "$pid"; }
 mkdir "$D/empty"
 (cd "$D/empty" && HOME="$D/empty" exec "$uplua" -e "$good" -- "$ticker") >/dev/null 2>&1 &
 pid=$!
@@ -267,23 +250,9 @@ if [ -e /sys/kernel/tracing/uprobe_events ]; then
 fi
 "$uplua" -e 'local t = os.time() while os.time() < t + 20 do end' -- sleep 999 >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 1200); do
-    child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)
-    [ -n "$child" ] && break
-    sleep 0.05
-done
+await 'child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null) && [ -n "$child" ]' "$pid"
 stop "$pid"
-gone() {
-    for _ in $(seq 1200); do
-        case $(sed -n 's/^State:\t//p' "/proc/${child% }/status" 2>/dev/null) in
-        '' | Z*) return 0 ;;
-        esac
-        sleep 0.05
-    done
-    return 1
-}
-ok 'a command was about to start' [ -n "$child" ]
-ok 'kill -9 ends a command that was not released' gone
+ok 'kill -9 ends a command that was not released' await_end "${child% }"
 
 for signal in TERM:143 HUP:129 INT:0; do
     start "$uplua" -e "print 'set' io.stdout:flush() $good at_exit(function() print 'report' end)" -- "$ticker"
@@ -319,15 +288,13 @@ timeout 120 "$uplua" -e "$good every('10ms', function() print(('x'):rep(10000)) 
 ok 'a reader that leaves ends the run, without a probe' untouched
 "$uplua" --duration 0.2 -e "$good" -- "$ticker" >&- 2>"$D/err"
 is "$? $(cat "$D/err")" '1 uplua: cannot write the output: Bad file descriptor' 'a closed standard output'
-begin=$(date +%s)
-timeout 120 "$uplua" --duration 100 -e "$good every('10ms', function() print('x') end)" -- "$ticker" >/dev/full 2>"$D/err"
+timeout 60 "$uplua" --duration 1h -e "$good every('10ms', function() print('x') end)" -- "$ticker" >/dev/full 2>"$D/err"
 is "$? $(cat "$D/err")" '1 uplua: cannot write the output: No space left on device' 'a full disk, and why'
-timeout 120 "$uplua" --duration 100 -e "$good every('10ms', function() print(('x'):rep(100000)) end)" \
+timeout 60 "$uplua" --duration 1h -e "$good every('10ms', function() print(('x'):rep(100000)) end)" \
     -- "$ticker" >/dev/full 2>"$D/err"
 is "$?" 1 'a full disk, and more than a buffer holds'
-timeout 120 "$uplua" --duration 100 -o /dev/full -e "$good every('10ms', function() print('x') end)" -- "$ticker" 2>"$D/err"
+timeout 60 "$uplua" --duration 1h -o /dev/full -e "$good every('10ms', function() print('x') end)" -- "$ticker" 2>"$D/err"
 is "$? $(cat "$D/err")" '1 uplua: --output /dev/full: No space left on device' 'a full disk by --output'
-ok 'the run ends there' [ $(($(date +%s) - begin)) -lt 100 ]
 "$uplua" -e 'local f = io.open(arg[1], "w") print "to nobody" f:write "kept" f:close()' "$D/kept" <&- >&- 2>&-
 is "$(cat "$D/kept")" kept "does not become the script's file"
 

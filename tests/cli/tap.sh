@@ -73,6 +73,14 @@ until_output() {
     await 'grep -qF -- "$said" "$D/out"' "$pid"
 }
 
+# own_copy PROGRAM: copies it to $D, by a name that no other program has, and prints its path: what traces the whole
+# machine does not see there what other tests run
+own_copy() {
+    copies=$(ls "$D" | grep -c '^own-')
+    own=$D/own-$copies-${D##*[!A-Za-z0-9]}
+    cp "$1" "$own" && printf '%s\n' "$own"
+}
+
 done_testing() {
     echo "1..$checks"
     [ "$failures" = 0 ] || exit 1
