@@ -73,7 +73,7 @@ run = target.shell [[
   ./uplua -e 'c = counter "page-faults"
   after(0, function() io.stderr:write "tracing\n" end)' >"$D/out" 2>"$D/err" & uplua=$!
   until_traces
-  sleep 0.1
+  sleep 0.1 # in which it does not end by itself
   kill -INT $uplua || exit 97
   wait $uplua]]
 is(run.status, 0, "without --duration until Ctrl-C")
