@@ -68,7 +68,7 @@ int main(void)
 
     write_list("ffffffff81000000 T _stext\nffffffff82000000 T _etext\nffffffffc0200000 t late\t[new]\n");
     /* It is read again for a twentieth of the time at most: on a busy machine that may take a while. */
-    for (int i = 0; i < 101 && !knows(kernel, 0xffffffffc0200003, "late"); i++)
+    for (int i = 0; i < 300 && !knows(kernel, 0xffffffffc0200003, "late"); i++)
         usleep(100000);
     name_is(kernel, 0xffffffffc0fff000, NULL, 0xffffffffc0fff000, "[kernel]", "an unknown address asks again");
     name_is(kernel, 0xffffffffc0200003, "late", 3, "[new]", "a module that was loaded since");

@@ -18,7 +18,7 @@
 #include "probe/attach/link.h"
 #include "tap.h"
 
-enum { RINGS_MAX = 1024, NAME = 249, RECORD = 360 /* bytes of one with that name */, PATIENCE = 10 /* seconds */ };
+enum { RINGS_MAX = 1024, NAME = 249, RECORD = 360 /* bytes of one with that name */, PATIENCE = 30 /* seconds */ };
 
 static long page_size;
 static size_t ring_size; /* bytes of each CPU's ring, which has what this process maps */

@@ -168,7 +168,7 @@ static void test_refusals(void)
             _exit(127);
         }
         char exe[300] = "";
-        for (int i = 0; i < 100 && !strstr(exe, "/small") && kill(small, 0) == 0; i++) {
+        for (int i = 0; i < 3000 && !strstr(exe, "/small") && kill(small, 0) == 0; i++) {
             char link[64];
             usleep(10000);
             snprintf(link, sizeof link, "/proc/%d/exe", (int)small);

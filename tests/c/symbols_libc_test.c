@@ -3,10 +3,11 @@
 
 #include "programs.h"
 
+/* Of this process's own work: others may have the CPUs meanwhile. */
 static double seconds(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
@@ -168,7 +169,7 @@ static void test_damaged(void)
 
 static void test_speed(void)
 {
-    enum { WARM = 3000000, GARBAGE = 200000 };
+    enum { WARM = 3000000, GARBAGE = 200000, READINGS = 1000 };
     struct symbols *symbols = symbols_new();
     read_nm(in_dir("static"), "");
     struct program program = start(in_dir("static"), NULL, NULL);
@@ -186,9 +187,13 @@ static void test_speed(void)
     for (int i = 0; i < GARBAGE; i++)
         symbols_lookup(symbols, program.pid, 0, UINT64_C(0x100000000000) + (uint64_t)i * 4096, &symbol);
     double garbage = seconds() - begin;
-    printf("# %.1f million warm lookups a second; %.2f us per unknown address\n", WARM / warm / 1e6,
-           garbage / GARBAGE * 1e6);
-    ok(garbage < 1, "many unknown addresses do not read the mappings many times");
+    begin = seconds();
+    for (int i = 0; i < READINGS; i++)
+        base_of(program.pid, "no such mapping");
+    double reading = seconds() - begin;
+    printf("# %.1f million warm lookups a second; %.2f us per unknown address, %.2f us to read the mappings\n",
+           WARM / warm / 1e6, garbage / GARBAGE * 1e6, reading / READINGS * 1e6);
+    ok(garbage / GARBAGE < reading / READINGS / 10, "many unknown addresses do not read the mappings many times");
     stop(&program);
     symbols_free(symbols);
 }

@@ -79,6 +79,20 @@ static void test_gone_files(void)
     symbols_free(symbols);
 }
 
+/* Waits until what nm knows first has a name at LOAD: the mappings are read again at most every some milliseconds, or
+ * more rarely where the machine is slow to read them. */
+static void await_mapping(struct symbols *symbols, pid_t pid, uint64_t load)
+{
+    for (int looks = 0; looks < 3000; looks++) {
+        struct symbol symbol;
+        symbols_lookup(symbols, pid, 0, load + known[0].address, &symbol);
+        if (symbol.function)
+            return;
+        usleep(10000);
+    }
+    printf("# waited in vain for the mapping at %#" PRIx64 "\n", load);
+}
+
 static void test_late_library(void)
 {
     struct program program = start(in_dir("pie"), NULL, in_dir("library.so"));
@@ -88,7 +102,7 @@ static void test_late_library(void)
     ok(write(program.in, "x", 1) == 1 && read(program.out, line, 6) == 6, "a library is loaded after the attach");
     read_nm(in_dir("library.so"), "");
     uint64_t base = base_of(program.pid, "library.so");
-    usleep(50000); /* the mappings are read again at most every some milliseconds */
+    await_mapping(symbols, program.pid, base);
     compare(symbols, program.pid, base, 20, "a library loaded later");
     stop(&program);
     compare(symbols, program.pid, base, 20, "a library loaded later, after the exit");
@@ -109,7 +123,7 @@ static void test_exec(void)
     char line[6];
     ok(write(program.in, "x\n", 2) == 2 && read(program.out, line, 6) == 6, "a process executes another program");
     read_nm(in_dir("pie"), "");
-    usleep(50000);
+    await_mapping(symbols, program.pid, base_of(program.pid, "/pie"));
     compare(symbols, program.pid, base_of(program.pid, "/pie"), 50, "after exec");
     if (base_of(program.pid, "libc.so.6") == before)
         inside = 0; /* no randomisation here: nothing to tell apart */

@@ -164,6 +164,21 @@ static void name_is(struct symbols *symbols, pid_t pid, uint64_t address, const 
         is_int((int64_t)symbol.offset, (int64_t)offset, "%s: its offset", what);
 }
 
+/* Waits until ADDRESS has that name: a perf map is read again at most every some milliseconds, or more rarely where the
+ * machine is slow to read it. */
+static void await_name(struct symbols *symbols, pid_t pid, uint64_t address, const char *name)
+{
+    for (int looks = 0; looks < 3000; looks++) {
+        struct symbol symbol;
+        symbols_update(symbols);
+        symbols_lookup(symbols, pid, 0, address, &symbol);
+        if (symbol.function && !strcmp(symbol.function, name))
+            return;
+        usleep(10000);
+    }
+    printf("# waited in vain for the name %s\n", name);
+}
+
 /* The map of the process that is started as PROGRAM, with TEXT in it. */
 static struct program start_with_map(const char *program, const char *root, const char *text, char *path)
 {
@@ -197,7 +212,7 @@ static void test_names_of_made_code(void)
     FILE *file = fopen(path, "a");
     if (!file || fputs(" no more\n10000300 8 later\n", file) < 0 || fclose(file))
         exit(2);
-    usleep(50000);
+    await_name(symbols, pid, CODE + 0x300, "later");
     name_is(symbols, pid, CODE + 0x300, "later", 0, "what was written since is read");
     name_is(symbols, pid, CODE + 0x208, "unfinished no more", 8, "and what was finished");
 
@@ -207,8 +222,7 @@ static void test_names_of_made_code(void)
     file = fopen(path, "a");
     if (!file || fputs("10000000 40 second_of_it\n10000110 10 third\n", file) < 0 || fclose(file))
         exit(2);
-    usleep(50000);
-    symbols_update(symbols);
+    await_name(symbols, pid, CODE, "second_of_it");
     ok(symbols_renamings(symbols) > renamings && symbols_generation(symbols) != generation, "new names are noticed");
     name_is(symbols, pid, CODE, "second_of_it", 0, "code that was made anew at the same address has its new name");
     name_is(symbols, pid, CODE + 0x44, "int second(char const*, int)", 4, "other names stay");
@@ -220,8 +234,7 @@ static void test_names_of_made_code(void)
     file = fopen(path, "w");
     if (!file || fputs("10000000 40 third_of_it\n10000300 8 later\n", file) < 0 || fclose(file))
         exit(2);
-    usleep(50000);
-    symbols_update(symbols);
+    await_name(symbols, pid, CODE, "third_of_it");
     name_is(symbols, pid, CODE, "third_of_it", 0, "a file that was written anew counts");
     name_is(symbols, pid, CODE + 0x44, NULL, 0, "with what it has no more");
 

@@ -215,6 +215,7 @@ static void test_uninterruptible(void)
 
 int main(void)
 {
+    alarm(100); /* for waits that are in vain */
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pid = start_program();
     ok(goes_on(), "the program runs");
