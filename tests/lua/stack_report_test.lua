@@ -2,6 +2,8 @@
 -- and instructions, callers, intervals, differences; and the options that do not go together.
 local tap    = require "tap"
 local target = require "target"
+local text   = require "uplua.text"
+local up     = require "uplua"
 local is, like, ok = tap.is, tap.like, tap.ok
 
 local CALLS = "./build/targets/calls"
@@ -42,18 +44,30 @@ os.remove(folded)
 
 -- --- offcputime: one sleep ---
 
-run = target.uplua "offcputime.lua --functions --blocked --min 100ms -- sleep 0.3"
-like(run.out, "\n *3%d%d.%d ms +100.0 %% +@+ +3%d%d.%d ms +100.0 %% +1  hrtimer_nanosleep +%[kernel%]\n",
-  "what waits is the function that called the scheduler, with its time and how often")
+-- SHOWN is the time of the sleep that RUN has traced: no less than it was to last, and no more than the run did.
+local began
+local function is_sleep(shown, what)
+  local ns = shown and text.duration((shown:gsub(" ", ""))) or -1
+  ok(ns >= 300e6 and ns <= tonumber(up.now() - began), what, shown)
+end
+local function sleep(options)
+  began = up.now()
+  return target.uplua(options .. " --min 100ms -- sleep 0.3")
+end
+run = sleep "offcputime.lua --functions --blocked"
+local total, self =
+  run.out:match "\n *([%d.]+ m?s) +100.0 %% +@+ +([%d.]+ m?s) +100.0 %% +1  hrtimer_nanosleep +%[kernel%]\n"
+is_sleep(total, "what waits is the function that called the scheduler, with its time and how often")
+is(self, total, "… all of it its own")
 is(run.out:match "__schedule", nil, "… the scheduler itself is left out")
-run = target.uplua "offcputime.lua --kernel --blocked --min 100ms -- sleep 0.3"
+run = sleep "offcputime.lua --kernel --blocked"
 like(run.out, "^ +__schedule%+[^\n]+\n", "--kernel: the kernel's part")
 is(run.out:match "libc", nil, "… alone")
-like(run.out, "\n +3%d%d.%d ms  1 time\n", "a stack's time, and how often")
-run = target.uplua "offcputime.lua --interval 5s --functions --min 100ms -- sleep 0.3"
-like(run.out, "^[%d:.]+  3%d%d.%d ms off the CPU in [%d.]+ m?s\n", "an interval of it")
-run = target.uplua "offcputime.lua --callers hrtimer_nanosleep --min 100ms -- sleep 0.3"
-like(run.out, "^ +Time +Share +Function, and who calls it\n3%d%d.%d ms +100.0 %%  hrtimer_nanosleep\n",
+is_sleep(run.out:match "\n +([%d.]+ m?s)  1 time\n", "a stack's time, and how often")
+run = sleep "offcputime.lua --interval 60s --functions"
+is_sleep(run.out:match "^[%d:.]+  ([%d.]+ m?s) off the CPU in [%d.]+ m?s\n", "an interval of it")
+run = sleep "offcputime.lua --callers hrtimer_nanosleep"
+is_sleep(run.out:match "^ +Time +Share +Function, and who calls it\n *([%d.]+ m?s) +100.0 %%  hrtimer_nanosleep\n",
   "callers, by time")
 
 -- --- profile: instructions ---
@@ -100,7 +114,7 @@ like(run.err, "the folded stacks are in ", "where they are is said")
 -- --- offcputime: what has not ended, and what had begun before ---
 run = target.shell [[
   sleep 300 & program=$!
-  until grep -q nanosleep /proc/$program/wchan; do sleep 0.01; done
+  await 'grep -q nanosleep /proc/$program/wchan' $program
   ./uplua --duration 0.3s offcputime.lua -- $program >"$D/out" 2>"$D/err"
   kill $program
 ]]
@@ -115,11 +129,11 @@ dofile(table.remove(arg, 1))
 END
   mkfifo "$D/fifo"
   sh -c 'read line; exec sleep 300' <>"$D/fifo" & program=$!
-  until grep -q pipe /proc/$program/wchan; do sleep 0.01; done
+  await 'grep -q pipe /proc/$program/wchan' $program
   ./uplua "$D/told.lua" scripts/offcputime.lua --blocked --user --top 1 -- $program >"$D/out" 2>"$D/err" & uplua=$!
   until_traces
   echo >"$D/fifo"
-  until grep -q nanosleep /proc/$program/wchan; do kill -0 $program || exit 97; sleep 0.01; done
+  await 'grep -q nanosleep /proc/$program/wchan' $program
   kill -INT $uplua
   wait $uplua
   kill $program
