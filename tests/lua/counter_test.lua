@@ -42,14 +42,21 @@ is(part, "1", "all the time")
 like(run.out, "\n +2,%d%d%d  page%-faults\n", "print")
 is(run.out:match "again\t(%d+)\t(.-)\n", n, "take: all since the beginning")
 
-run = target.uplua([[-e 'c, n = counter "context-switches", count()
+-- Switches between threads, of which a busy machine makes more: as many as a handler sees while the process waits at
+-- the beginning and at the end.
+run = target.attached(PROGRAM .. " switches wait", [[-e 'c, n = counter "context-switches", count()
   perf("context-switches", 1, function(e) n:inc() end)
-  at_exit(function() print("n", (c:read()), n:get()) end)' -- ]] .. PROGRAM .. " switches")
-local least = tonumber(run.out:match "switches (%d+)")
+  after(0, function() io.stderr:write "tracing\n" end)
+  at_exit(function() print("n", (c:read()), n:get()) end)']], true)
+local least = tonumber(run.target:match "switches (%d+)")
 local seen, handled = run.out:match "n\t(%d+)\t(%d+)"
 ok(least and seen and tonumber(seen) >= least,
-  ("a command's switches: %s, of which %s are known"):format(tostring(seen), tostring(least)))
+  ("a process's switches: %s, of which %s are known"):format(tostring(seen), tostring(least)))
 is(seen, handled, "as many as a handler sees")
+run = target.uplua([[-e 'c = counter "context-switches" at_exit(function() print("n", (c:read())) end)' -- ]] ..
+  PROGRAM .. " switches")
+least, seen = tonumber(run.out:match "switches (%d+)"), tonumber(run.out:match "n\t(%d+)")
+ok(least and seen and seen >= least, ("a command's: %s, of which %s are known"):format(tostring(seen), tostring(least)))
 run = target.uplua [[-e 'c = counter "task-clock" at_exit(function() print("ns", (c:read())) end)' \
   -- ./build/targets/busy user]]
 local used, ns = tonumber(run.out:match "used (%d+)"), tonumber(run.out:match "ns\t(%d+)")
