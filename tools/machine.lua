@@ -29,7 +29,7 @@ print(("# machine: %s, family %s, model %s; %s CPUs, %d MB; hypervisor: %s; Linu
   core.system.kernel()))
 print(("# load: %s; a hit costs %s where the instruction is emulated, %s where it is stepped"):format(
   of_file("/proc/loadavg", "%S+ %S+ %S+") or "?", price "emulated", price "stepped"))
-for _, feature in ipairs(core.system.features()) do
+for _, feature in ipairs(require "uplua.run.info".features()) do
   if feature.name == "pmu" or feature.name == "watchpoint" then
     print(("# %s: %s%s"):format(feature.name, feature.available and "yes" or "no",
                                 feature.why and ", " .. feature.why or ""))

@@ -195,15 +195,17 @@ function Process:wait_for(pattern, time)
 end
 
 -- Sends it a signal, SIGTERM unless NAME says another ("INT"), and waits until it is gone; after ten seconds SIGKILL.
+-- What it has started and left in its session is ended with it.
 function Process:stop(name)
   for _, signal in ipairs { name or "TERM", "KILL" } do
-    if not self:is_running() then return end
+    if not self:is_running() then break end
     os.execute(("kill -%s %d 2>/dev/null"):format(signal, self.pid))
     for _ = 1, PATIENCE do
-      if not self:is_running() then return end
+      if not self:is_running() then break end
       wait_a_little()
     end
   end
+  os.execute(("kill -s KILL -- -%d 2>/dev/null"):format(self.pid))
 end
 
 -- Starts COMMAND, a list of words, which runs beside the test and is ended with it. Returns it: its `pid`, output(),
@@ -212,8 +214,8 @@ function test.start(command)
   local words = words_of("start", command, 2)
   local processes = own().processes
   local file = ("%s/process-%d"):format(test.folder(), #processes + 1)
-  -- exec: the PID is the command's; env: a shell has what it starts beside it ignore Ctrl-C
-  local pipe = io.popen(("( exec env --default-signal=INT,QUIT %s >%s 2>&1 </dev/null ) & echo $!")
+  -- exec: the PID is the command's; setsid: so is the group; env: a shell has what it starts beside it ignore Ctrl-C
+  local pipe = io.popen(("( exec setsid env --default-signal=INT,QUIT %s >%s 2>&1 </dev/null ) & echo $!")
     :format(words, quote(file)))
   local pid = tonumber(pipe:read "*l" or "")
   pipe:close()

@@ -27,7 +27,7 @@ function info.way(ways, features)
 end
 
 -- What the kernel has (core.system.features), and is found to work: a kernel has watchpoints where the CPU's do harm, too.
-local function features()
+function info.features()
   local list = core.system.features()
   for _, feature in ipairs(list) do
     if feature.name == "watchpoint" and feature.available then
@@ -39,7 +39,7 @@ local function features()
 end
 
 local function features_by_name()
-  local list = features()
+  local list = info.features()
   for _, feature in ipairs(list) do list[feature.name] = feature end
   return list
 end
@@ -65,7 +65,7 @@ function info.report()
   lines[#lines + 1] = core.system.namespace_problem()
   lines[#lines + 1] = ""
   lines[#lines + 1] = "what the kernel has"
-  for _, feature in ipairs(features()) do
+  for _, feature in ipairs(info.features()) do
     local state = feature.available and "yes" or feature.untried and "?" or "no"
     local why = feature.why and (feature.untried and ": not tried without " or ": ") .. feature.why or ""
     lines[#lines + 1] = ("  %-4s %-14s %s%s"):format(state, feature.name, feature.text, why)
@@ -89,7 +89,7 @@ function info.json()
   return require "uplua.base.json".encode {
     version = core.version, kernel = core.system.kernel(), architecture = jit.arch,
     capability_missing = core.system.capability_missing(), namespace_problem = core.system.namespace_problem(),
-    features = features(), kinds = kinds,
+    features = info.features(), kinds = kinds,
   }
 end
 
