@@ -95,20 +95,25 @@ is(run.status, 0, "a command that waits hardly")
 
 -- --- offwaketime: a thread waits 101 times for a byte of the main thread's ---
 
+stolen = target.stolen()
 run = target.uplua("--format json offwaketime.lua --top 0 -- " .. PASTIMES)
 is(run.status, 0, "offwaketime.lua")
-local waited, lived, times = 0, tonumber(run.out:match "waits %d+ (%d+)"), 0
+local lived, ran, queued = run.out:match "waits %d+ (%d+) (%d+) (%d+)"
+local waited, times = 0, 0
 for _, row in ipairs((data_of(run))) do
   if row.comm == "waits" and row.waker == "pastimes" then waited, times = waited + row.ns, times + row.n end
 end
 -- Where the CPUs are busy, some of the bytes are there before the thread waits for them.
-ok(times >= 50 and times <= 102, "it waits for the main thread", times)
-ok(waited >= 0.5 * lived and waited <= lived + 20 * MS, "for most of its life", waited)
+ok(times >= 20 and times <= 102, "it waits for the main thread", times)
+if tonumber(ran) > 0 then
+  near("for all its life but what it runs, or waits for a CPU", waited, lived - ran - queued)
+end
 run = target.uplua("offwaketime.lua -- " .. PASTIMES)
 like(run.out, "\n +read%+%S+\n +waits%+[^|]-\n +ended by pastimes in\n[^|]-\n +write%+%S+\n +main%+",
   "with both stacks")
 run = target.shell [[
   sleep 999 & program=$!
+  await 'grep -q nanosleep /proc/$program/wchan' $program
   ./uplua --duration 100ms offwaketime.lua -- $program >"$D/out" 2>"$D/err"
   kill $program]]
 like(run.out, "^no wait of 1.0 us or more has ended\nNot counted: a [^\n]*sleep[^\n]*\n$",
@@ -127,7 +132,7 @@ run = target.shell [[
   }
   before=$(count)
   ./uplua --format json softirqs.lua --interval 100ms >"$D/out" 2>"$D/err" & uplua=$!
-  until grep -q table "$D/out"; do kill -0 $uplua || exit 98; sleep 0.01; done
+  await 'grep -q table "$D/out"' $uplua
   from=$(count); sleep 2; to=$(count)
   kill -INT $uplua; wait $uplua; status=$?
   echo $before $from $to $(count) >"$D/target"

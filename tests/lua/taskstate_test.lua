@@ -8,7 +8,7 @@ local is, like, ok = tap.is, tap.like, tap.ok
 
 local PASTIMES = "./build/targets/pastimes"
 local MS = 1e6
-local LAST = 100 * MS -- for which a thread may wait for a CPU to end on, when nobody sees it any more
+local LAST = 100 * MS -- for which a thread may wait for a CPU to end on, when nobody sees it any more, on an idle machine
 
 local function rows_of(run)
   local list = {}
@@ -28,6 +28,8 @@ is(run.status .. run.err, "0", "threads with known pastimes")
 stolen = target.stolen() - stolen
 local rows, threads = rows_of(run), 0
 local of_all = tonumber(run.out:match "all (%d+)\n")
+local last = LAST + stolen -- on one that is not, no longer than all have waited for one before
+for queued in run.out:gmatch "%l+ %d+ %d+ %d+ (%d+)\n" do last = last + tonumber(queued) end
 for name, tid, lived, ran, waited in run.out:gmatch "(%l+) (%d+) (%d+) (%d+) (%d+)\n" do
   local row = rows[tonumber(tid)]
   threads = threads + 1
@@ -39,7 +41,7 @@ for name, tid, lived, ran, waited in run.out:gmatch "(%l+) (%d+) (%d+) (%d+) (%d
   end
   -- A thread lives a while before it looks at the clock, and after.
   local beside = sum - lived
-  ok(beside >= -10000 and sum <= of_all + LAST, name .. ": its states are all its time", ("%d beside"):format(beside))
+  ok(beside >= -10000 and sum <= of_all + last, name .. ": its states are all its time", ("%d beside"):format(beside))
   -- The kernel looks at its clock before the probes of a switch run, and these after: a machine that shares its CPUs
   -- with others may stand still for some ms in between. What it stands still is no time of the kernel's clock.
   local function near(what, seen, known)
@@ -80,14 +82,29 @@ ok(any >= 23, "each that is no shorter has a line when it ends", any .. " " .. s
 -- --- a process that runs already, one that is stopped, and intervals ---
 
 run = target.shell [[
+  set -m
+  cat >"$D/told.lua" <<'END'
+require("uplua").at_start(function() io.stderr:write "tracing\n" end)
+dofile(table.remove(arg, 1))
+END
+  state() { await "grep -q '^State:.$1' /proc/$sleeper/status" $sleeper; }
   sleep 1000 & sleeper=$!
-  ./uplua --duration 3s --format json taskstate.lua --top 0 -- $sleeper >"$D/out" 2>"$D/err" & uplua=$!
-  sleep 1; kill -STOP $sleeper; sleep 0.3; kill -CONT $sleeper
-  wait $uplua; echo $sleeper >"$D/target"; kill $sleeper]]
-local row = rows_of(run)[tonumber(run.target)]
-is(run.status, 0, "a process that sleeps")
-ok(row and row.stopped >= 250 * MS and row.stopped <= 1500 * MS, "it is stopped for a while", row and row.stopped)
-ok(row and row.sleeping >= 350 * MS, "and sleeps before that and afterwards", row and row.sleeping)
+  await 'grep -q nanosleep /proc/$sleeper/wchan' $sleeper
+  ./uplua --format json "$D/told.lua" scripts/taskstate.lua --top 0 -- $sleeper >"$D/out" 2>"$D/err" & uplua=$!
+  until_traces
+  sleep 0.2
+  before=$(date +%s%N); kill -STOP $sleeper; state T; stopped=$(date +%s%N)
+  sleep 0.3
+  goes=$(date +%s%N); kill -CONT $sleeper; state S; after=$(date +%s%N)
+  sleep 0.2
+  kill -INT $uplua; wait $uplua; status=$?
+  echo $sleeper $((goes - stopped)) $((after - before)) >"$D/target"; kill $sleeper; exit $status]]
+local sleeper, least, most = run.target:match "(%d+) (%d+) (%d+)"
+local row = rows_of(run)[tonumber(sleeper)]
+is(run.status .. run.err, "0tracing\n", "a process that sleeps")
+ok(row and row.stopped >= tonumber(least) and row.stopped <= tonumber(most), "it is stopped for a while",
+  row and ("%.3f ms, not %.3f to %.3f"):format(row.stopped / MS, least / MS, most / MS))
+ok(row and row.sleeping >= 400 * MS, "and sleeps before that and afterwards", row and row.sleeping)
 
 run = target.uplua("taskstate.lua --blocked -- " .. PASTIMES)
 like(run.out, "\nThread +PID +TID [^\n]*Times iowait +Longest iowait\n", "waits for disks")
