@@ -110,7 +110,7 @@ static void check_damaged(void)
 {
     int answers = 0, refused;
     char text[256], spec[128];
-    time_t start = time(NULL);
+    clock_t start = clock(); /* of this process's own work: others may have the CPUs meanwhile */
     for (unsigned i = 0; i < ROUNDS; i++) {
         char name[32];
         snprintf(name, sizeof name, "damaged%u", i); /* debug information is kept by file */
@@ -121,7 +121,7 @@ static void check_damaged(void)
         look(spec, "i", &refused, text);
         remove(in_dir(name));
     }
-    ok(time(NULL) - start < SECONDS * 20, "%d damaged copies are read without harm, %d with an answer", ROUNDS,
+    ok((clock() - start) / CLOCKS_PER_SEC < SECONDS * 20, "%d damaged copies are read without harm, %d with an answer", ROUNDS,
        answers);
 }
 
