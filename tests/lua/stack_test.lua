@@ -1,6 +1,7 @@
 -- Stacks: from ids in maps to lines of text, that outlive the map.
 local ffi = require "ffi"
 local tap = require "tap"
+local target = require "target"
 local kernel = require "kernel"
 local core = require "uplua.core"
 local loop = require "uplua.base.loop"
@@ -11,7 +12,7 @@ local ok, is, like = tap.ok, tap.is, tap.like
 local unnamed = ffi.new "char[64]"
 ffi.cdef [[int getpid(void); void *malloc(size_t size); void *calloc(size_t n, size_t size);
   void free(void *p); int close(int fd);
-  void *mmap(void *address, size_t size, int protection, int flags, int fd, long offset); int usleep(unsigned us);]]
+  void *mmap(void *address, size_t size, int protection, int flags, int fd, long offset);]]
 local C = ffi.C
 local pid = C.getpid()
 
@@ -216,10 +217,7 @@ do
     "code that was made as the process runs")
   -- The file is read again after a pause, which is the longer the slower the machine reads it.
   local function shows(name)
-    for _ = 1, 3000 do
-      if tostring(made):find(name, 1, true) then return end
-      C.usleep(20000)
-    end
+    pcall(target.await, name, function() return tostring(made):find(name, 1, true) end) -- what is there is told below
   end
   write("second_made", "a")
   shows "second_made"

@@ -135,11 +135,11 @@ is(result.calls, 23, "  … but its calls")
 -- Starts PROGRAM with THREADS threads, and waits until it does. Returns its PID, and a file: a byte there lets it go.
 local function waiting(threads)
   local name = ("%s/%d"):format(target.folder(), threads)
-  local pipe = io.popen(("mkfifo %s.in; %s %d wait <>%s.in >%s.out & until grep -q ready %s.out; do sleep 0.01; done")
-    :format(name, PROGRAM, threads, name, name, name))
-  pipe:read "*a"
-  pipe:close()
-  return tonumber(target.read(name .. ".out"):match "ready (%d+)"), assert(io.open(name .. ".in", "r+"))
+  os.execute(("mkfifo %s.in; %s %d wait <>%s.in >%s.out &"):format(name, PROGRAM, threads, name, name))
+  local pid = target.await("the program's readiness", function()
+    return target.read(name .. ".out"):match "ready (%d+)\n"
+  end)
+  return tonumber(pid), assert(io.open(name .. ".in", "r+"))
 end
 
 local sides = {}
@@ -187,12 +187,13 @@ is(#require "uplua.objects.object".all(), 0, "the run around them has none of th
 for _, side in ipairs(sides) do side.input:close() end
 target.done()
 sides = nil
+collectgarbage() -- here, where nothing of them is left on Lua's stack
 local left
-for _ = 1, 50 do -- the kernel may take a moment
+pcall(target.await, "the descriptors of the runs", function() -- the kernel may take a moment
   collectgarbage()
   left = shown((descriptors()))
-  if left == shown(before) then break end
-end
+  return left == shown(before)
+end)
 is(left, shown(before), "a run that nobody has any more has left no descriptor")
 
 -- What a handler is -----------------------------------------------------------------------------------------------
