@@ -17,7 +17,8 @@ enum {
 struct arch_instruction {
     unsigned length;
     bool refused; /* the kernel puts no probe on it */
-    /* the kernel does something else in its place, so that a probe on it would corrupt the program: what; else NULL */
+    /* the kernel does something else in its place, so that a probe on it would corrupt or end the program: what; else
+     * NULL */
     const char *mistaken;
     bool replaced;    /* the kernel puts a call in its place, which overwrites the stack below the stack pointer */
     bool emulated;    /* a probe on it costs no single step: the kernel does itself what it does */

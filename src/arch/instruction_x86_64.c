@@ -215,9 +215,10 @@ static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
 }
 
 /*
- * What uprobe_init_insn does not take: prefixes (is_prefix_bad: a locked instruction cannot be stepped elsewhere), and
- * what good_insns_64 does not have. The kernel looks the opcode of a VEX or EVEX instruction up there too, as if it
- * were one of a single byte: vmovd is refused as outs.
+ * What uprobe_init_insn does not take: prefixes (is_prefix_bad: a locked instruction cannot be stepped elsewhere), what
+ * good_insns_64 does not have, and moves to ss (insn_masking_exception), behind which the CPU takes no trap. The kernel
+ * looks the opcode of a VEX or EVEX instruction up there too, as if it were one of a single byte: vmovd is refused as
+ * outs.
  */
 static bool is_refused(const ZydisDecodedInstruction *instruction)
 {
@@ -230,6 +231,18 @@ static bool is_refused(const ZydisDecodedInstruction *instruction)
                                            ZYDIS_ATTRIB_HAS_SEGMENT_SS | ZYDIS_ATTRIB_IS_PRIVILEGED;
     if (instruction->attributes & bad || instruction->meta.category == ZYDIS_CATEGORY_INTERRUPT)
         return true;
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+        return true;
+    case ZYDIS_MNEMONIC_MOV:
+        if (instruction->opcode == 0x8e && instruction->raw.modrm.reg == 2) /* ss */
+            return true;
+        break;
+    default:
+        break;
+    }
     return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
            memchr(bad_opcodes, instruction->opcode, sizeof bad_opcodes);
 }
@@ -245,6 +258,33 @@ static bool is_mistaken(const ZydisDecodedInstruction *instruction)
     static const uint8_t opcodes[] = {0x90, 0x9d, 0xc2, 0xc3, 0xca, 0xcb, 0xe8, 0xe9, 0xeb};
     return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
            ((instruction->opcode & 0xf0) == 0x70 || memchr(opcodes, instruction->opcode, sizeof opcodes));
+}
+
+/*
+ * Why a probe on INSTRUCTION harms the program, NULL: it does not. The kernel steps most instructions elsewhere, with
+ * the trap flag set, and mends only what it knows of (arch/x86/kernel/uprobes.c, default_post_xol_op). What a plain
+ * uprobe of perf does, without uplua, by tests/targets/probed_instructions.c on Linux 6.18:
+ *
+ *   pushf of 2 and 8 bytes      the stored flags have the trap flag: SIGTRAP at the popf that takes them back
+ *   syscall                     comes back to where it was stepped, with the trap flag in r11: SIGSEGV
+ *   popf, lahf, sahf, std, cld, far ret, mov to ds, cpuid, rdtsc, enter, leave, loop, rep stos, mov behind mov to ss,
+ *   popf that sets the trap flag    counted each time, and the program ends well
+ *   int, int1, int3, iret, mov to ss, a locked instruction    refused by the kernel (is_refused)
+ */
+static const char *harm_of(const ZydisDecodedInstruction *instruction)
+{
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_PUSHF:
+    case ZYDIS_MNEMONIC_PUSHFQ:
+        return "the kernel steps it with the trap flag set, which it stores: the program would be ended by SIGTRAP "
+               "where "
+               "it takes the flags back";
+    case ZYDIS_MNEMONIC_SYSCALL:
+        return "the kernel steps it elsewhere, and the system call comes back there: the program would be ended by "
+               "SIGSEGV";
+    default:
+        return is_mistaken(instruction) ? "the kernel takes this vector instruction for another one" : NULL;
+    }
 }
 
 /* What can_optimize takes, since Linux 6.18: nops of five bytes. `lea 0(%rsi),%rsi` is one to insn_is_nop of later
@@ -358,7 +398,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     *result = (struct arch_instruction){
         .length = instruction.length,
         .refused = is_refused(&instruction),
-        .mistaken = is_mistaken(&instruction) ? "the kernel takes this vector instruction for another one" : NULL,
+        .mistaken = harm_of(&instruction),
         .replaced = is_replaced(&instruction),
         .emulated = emulated,
         .push = emulated && instruction.mnemonic == ZYDIS_MNEMONIC_PUSH,

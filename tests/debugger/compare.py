@@ -129,7 +129,7 @@ while equal + different < SAMPLES and attempts < 3 * SAMPLES:
     frames, note = stack_by_uplua(*place, thread)
     if frames is None:
         refused += 1
-        if not any(why in note for why in ("no instruction starts", "refuses", "would corrupt")) and refused < 4:
+        if not any(why in note for why in ("no instruction starts", "refuses", "puts no probe", "would corrupt")) and refused < 4:
             print("# %s: not compared: %s" % (NAME, note.replace("\n", " | ")[:300]))
     elif frames == mine:
         equal += 1

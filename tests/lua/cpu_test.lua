@@ -55,7 +55,8 @@ local CODE = [[n = count()
   end)
   at_exit(function() for k, v in n:pairs() do print(k[1], k[2], v) end end)]]
 local WATCHES = target.watches()
-CODE = CODE:gsub("KPROBES", tostring(KPROBES)):gsub("WATCHES", tostring(WATCHES)):gsub('"PROGRAM:', '"' .. PROGRAM .. ":")
+CODE = CODE:gsub("KPROBES", tostring(KPROBES)):gsub("WATCHES", tostring(WATCHES))
+  :gsub('"PROGRAM:', '"' .. PROGRAM .. ":")
   :gsub('"NAME"', '"' .. NAME .. '"')
   :gsub("NUMBER", jit.arch == "x64" and "203" or "122") -- sched_setaffinity's
 

@@ -47,8 +47,8 @@ local function result(status)
     status = status }
 end
 
--- Why watchpoints on ACCESS ("w", which nil means, "rw", "x") cannot be tested here, as a trial has found; nil where they
--- can.
+-- Why watchpoints on ACCESS ("w", which nil means, "rw", "x") cannot be tested here, as a trial has found; nil where
+-- they can.
 function target.watch_problem(access) return (require "uplua.probe.watch_trial".problem(access or "w")) end
 
 -- Whether they can; if not, that is said as a skipped check.

@@ -1,13 +1,16 @@
--- Watchpoints that this machine's debug registers do not bear: a trial finds it, `watch` is refused with the numbers, an
--- option accepts it, the verdict is kept for the boot and believed only where it is sound, and --info says the same.
+-- Watchpoints where the machine's debug registers do harm or see nothing: a trial finds it, `watch` is refused with the
+-- numbers, an option accepts it, the verdict is kept for the boot and believed only where it is sound, and --info says
+-- the same.
 -- Runs once: no older kernel's way differs.
 local tap    = require "tap"
 local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
 
 local PROGRAM = "./build/targets/watched"
-local HARM = "hardware breakpoints end the traced program on this machine: 3 of 4 trial programs were killed by SIGTRAP"
-local BLIND = "hardware breakpoints are not reported on this machine: 0 of 100,000 accesses of a trial program were seen"
+local HARM = "hardware breakpoints end the traced program on this machine: 3 of 4 trial programs were killed by " ..
+             "SIGTRAP"
+local BLIND = "hardware breakpoints are not reported on this machine: 0 of 100,000 accesses of a trial program were " ..
+              "seen"
 local ALL_THE_SAME = "--trust-watchpoints attaches all the same"
 
 -- ./uplua OPTIONS with a trial that is forced to end as WORD says ("": a real one), its verdict kept in $FOLDER/state.
@@ -64,8 +67,9 @@ is(run.err, ("uplua: -e:1: watch %s:counter: hardware breakpoints are not used: 
 
 -- On a program that is hit once and no more: a machine that does harm now and then ends it seldom.
 local function accepted(word, warning)
-  local run = uplua(word, ("--trust-watchpoints -e 'n = count() watch(%s, \"x\", function(e) n:inc() end)\
-    watch(%s, \"x\", function(e) end)' -- %s"):format(('"%s:main"'):format(PROGRAM), ('"%s:main"'):format(PROGRAM), PROGRAM))
+  local main = ('"%s:main"'):format(PROGRAM)
+  local run = uplua(word, ([[--trust-watchpoints -e 'n = count()
+    watch(%s, "x", function(e) n:inc() end) watch(%s, "x", function(e) end)' -- %s]]):format(main, main, PROGRAM))
   is(run.err, "uplua: --trust-watchpoints: " .. warning .. "\n", word .. ": the option attaches, and warns once")
   like(run.out, "^done 161\nn: [01]\n$", "… and the run is as any other")
 end

@@ -1,5 +1,5 @@
--- Whether this machine's debug registers do what a watchpoint promises, as a trial has found (src/sys/watch_trial.h): what
--- is wrong with them, and the refusal or the warning that follows.
+-- Whether this machine's debug registers do what a watchpoint promises, as a trial has found (src/sys/watch_trial.h):
+-- what is wrong with them, and the refusal or the warning that follows.
 local core    = require "uplua.core"
 local failure = require "uplua.base.failure"
 local names   = require "uplua.probe.kernel_names"
@@ -28,9 +28,9 @@ local VERDICTS = {
   },
 }
 
--- What is wrong here with watchpoints on ACCESS, "w", "rw" or "x", and what is to be expected of them (nil: nothing, they
--- are not used); nil where they can be trusted, and where the kernel gives this process none, which the attach says.
--- Raises why there can be no trial.
+-- What is wrong here with watchpoints on ACCESS, "w", "rw" or "x", and what is to be expected of them (nil: nothing,
+-- they are not used); nil where they can be trusted, and where the kernel gives this process none, as the attach will
+-- say. Raises why there can be no trial.
 function watch_trial.problem(access)
   local trial, why, of = core.probe.watch_trial(access)
   if trial then
@@ -53,8 +53,8 @@ end
 
 local warned = run.part(function() return {} end)
 
--- What keeps SPEC from being watched for ACCESS; nil where nothing does. REMEDY: what answers the question without. With
--- --trust-watchpoints a trial does not, and what is to be expected is told, once.
+-- What keeps SPEC from being watched for ACCESS; nil where nothing does. REMEDY: what answers the question without.
+-- With --trust-watchpoints the trial's verdict does not, and what is to be expected is told, once.
 function watch_trial.refusal(spec, access, remedy)
   local problem, expect = watch_trial.problem(access)
   if not problem then return end

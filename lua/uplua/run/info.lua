@@ -26,7 +26,7 @@ function info.way(ways, features)
   return nil, missing
 end
 
--- What the kernel has (core.system.features), and is found to work: a kernel has watchpoints where the CPU's do harm, too.
+-- What the kernel has (core.system.features), and is found to work: it has watchpoints where the CPU's do harm, too.
 function info.features()
   local list = core.system.features()
   for _, feature in ipairs(list) do

@@ -44,7 +44,7 @@ static size_t uninterrupted_at(const struct binary *binary, uint64_t address)
     return arch_code()->uninterrupted(code, binary_read(binary, offset, code, before + AROUND), before);
 }
 
-/* 0 if the program survives a probe on the instruction at ADDRESS, which is INSIDE bytes from the start of FUNCTION. */
+/* 0 if the kernel puts a probe, and the program survives it, on the instruction at ADDRESS, which is INSIDE bytes from the start of FUNCTION. */
 static int check_instruction(const struct binary *binary, const char *text, const char *function, uint64_t address,
                              uint64_t inside, struct error *err)
 {
@@ -57,6 +57,10 @@ static int check_instruction(const struct binary *binary, const char *text, cons
         harm = "interrupted there, its exclusive store would never succeed";
         length = left;
     }
+    if (!harm && instruction.refused)
+        return error_set(err, -EPERM,
+                         "%s: the kernel puts no probe on the instruction at +%#llx of %s; the next one is at +%#llx",
+                         text, (unsigned long long)inside, function, (unsigned long long)inside + length);
     if (!harm)
         return 0;
     return error_set(err, -EPERM,

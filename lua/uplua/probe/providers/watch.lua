@@ -115,10 +115,10 @@ watch.providers = {
 -- writes) or "x" (it is executed); size, how many bytes are watched, 1, 2, 4 or 8 (a variable's own if it is one of
 -- these). "kernel:VARIABLE[+OFFSET]" is the kernel's, and its size has to be given. Raises what is wrong with that. The
 -- target of all but the kernel's and of an address has to be a process or a command; without, an address is watched in
--- whatever process has something there. It is refused where a trial has found that this machine's debug registers do harm
--- or miss accesses, unless --trust-watchpoints is given. That goes for the kernel's variables and for all processes, too:
--- an exception that comes without its reason ends whichever program has made the access; in the kernel it is a hit that
--- goes missing.
+-- whatever process has something there. It is refused where a trial has found that this machine's debug registers do
+-- harm or miss accesses, unless --trust-watchpoints is given. That goes for the kernel's variables and for all
+-- processes, too: an exception that comes without its reason ends whichever program has made the access; in the kernel
+-- it is a hit that goes missing.
 function watch.watch(where, given, handler)
   if type(where) == "cdata" then where = tonumber(where) end
   local spec = type(where) == "number" and where % 1 == 0 and where >= 0 and ("%#x"):format(where) or
@@ -146,8 +146,10 @@ function watch.watch(where, given, handler)
     error(("watch: %s is not a multiple of %d: the CPU watches 1, 2, 4 or 8 bytes that are aligned")
       :format(name, size), 2)
   end
-  local refusal = not (options.explain or options.emit)
-                  and declare.try("", 2, watch_trial.refusal, text.escape(spec), access, remedy(where, access, of_kernel))
+  local refusal
+  if not options.explain and not options.emit then
+    refusal = declare.try("", 2, watch_trial.refusal, text.escape(spec), access, remedy(where, access, of_kernel))
+  end
   if refusal then error(refusal, 2) end
   local accesses = ("%s of %d byte%s at"):format(ACCESSES[access], size, size == 1 and "" or "s")
   local everywhere = type(place) == "cdata"
