@@ -242,6 +242,13 @@ static int lua_target_status(lua_State *L)
     return core_push_natural(L, target_status(lua_target(L)));
 }
 
+/* ended_by() → the signal that has ended the command or one of the processes; nil where none has, or it is not known */
+static int lua_target_ended_by(lua_State *L)
+{
+    int signal = target_ended_by(lua_target(L));
+    return core_push_natural(L, signal ? signal : -1);
+}
+
 /* signal(number): sends it to the command */
 static int lua_target_signal(lua_State *L)
 {
@@ -276,6 +283,7 @@ int target_open_lua(lua_State *L)
         {"pidfds", lua_target_pidfds},
         {"command", lua_target_command},
         {"status", lua_target_status},
+        {"ended_by", lua_target_ended_by},
         {"signal", lua_target_signal},
         {"close", lua_target_close},
         {"attach_threads", lua_target_attach_threads},

@@ -24,6 +24,7 @@ struct target {
     int *pidfds;
     size_t pidfd_count; /* of the threads, where there are some, else of the processes */
     int status;         /* of a reaped command, else -1 */
+    int ended_by;       /* the signal that ended it; 0: none has */
 };
 
 /* The whole machine: no pids. Never fails. */
@@ -62,6 +63,8 @@ void target_continue(struct target *target);
 int target_pidfd(const struct target *target, size_t i);
 /* Reaps a command that has exited: its exit status, 128 + signal number if a signal ended it; -1 while it runs. */
 int target_status(struct target *target);
+/* The signal that has ended the command or one of the processes; 0: none has, or it is not known (sys/pidfd.h). */
+int target_ended_by(struct target *target);
 /* Closes the descriptors; a child that was not released, or not continued, is ended and reaped. A released one goes
  * on. */
 void target_close(struct target *target);

@@ -144,6 +144,15 @@ function attach.release()
   core.target.go()
 end
 
+-- The kinds of what is attached (uplua.probe.providers), as keys; BPF objects of others have none.
+function attach.providers()
+  local of = {}
+  for item in pairs(kept().items) do
+    if item.probe.provider then of[item.probe.provider] = true end
+  end
+  return of
+end
+
 -- True once there are probes for what the target does.
 function attach.any()
   local mine = kept()

@@ -16,6 +16,7 @@ local VERDICTS = {
       return ("hardware breakpoints end the traced program on this machine: %d of %d trial programs were killed by %s")
         :format(trial.ended, trial.programs, names.signal_name(trial.signal))
     end,
+    harms = true,
     expect = "the target may be ended by that signal, too, and accesses are missed",
   },
   blind = {
@@ -28,14 +29,14 @@ local VERDICTS = {
   },
 }
 
--- What is wrong here with watchpoints on ACCESS, "w", "rw" or "x", and what is to be expected of them (nil: nothing,
--- they are not used); nil where they can be trusted, and where the kernel gives this process none, as the attach will
--- say. Raises why there can be no trial.
+-- What is wrong here with watchpoints on ACCESS, "w", "rw" or "x"; what is to be expected of them (nil: nothing, they are
+-- not used); and the signal that they end programs by, if they do. nil where they can be trusted, and where the kernel
+-- gives this process none, as the attach will say. Raises why there can be no trial.
 function watch_trial.problem(access)
   local trial, why, of = core.probe.watch_trial(access)
   if trial then
     local verdict = VERDICTS[trial.verdict]
-    if verdict then return verdict.problem(trial), verdict.expect end
+    if verdict then return verdict.problem(trial), verdict.expect, verdict.harms and trial.signal end
   elseif of == "environment" then
     return "hardware breakpoints are not used: " .. why
   elseif of == "trial" then
@@ -51,19 +52,29 @@ function watch_trial.any_problem()
   end
 end
 
-local warned = run.part(function() return {} end)
+local accepted = run.part(function()
+  return {
+    warned = {}, -- of these problems, as keys
+    ends = {},   -- a signal → the problem that says that watchpoints end programs by it
+  }
+end)
 
 -- What keeps SPEC from being watched for ACCESS; nil where nothing does. REMEDY: what answers the question without.
 -- With --trust-watchpoints the trial's verdict does not, and what is to be expected is told, once.
 function watch_trial.refusal(spec, access, remedy)
-  local problem, expect = watch_trial.problem(access)
+  local problem, expect, signal = watch_trial.problem(access)
   if not problem then return end
   if not expect then return ("watch %s: %s; %s"):format(spec, problem, remedy) end
   if not options.trust_watchpoints then
     return ("watch %s: %s; %s; --trust-watchpoints attaches all the same"):format(spec, problem, remedy)
   end
-  if not warned()[problem] then failure.report(("--trust-watchpoints: %s: %s"):format(problem, expect)) end
-  warned()[problem] = true
+  local mine = accepted()
+  if not mine.warned[problem] then failure.report(("--trust-watchpoints: %s: %s"):format(problem, expect)) end
+  mine.warned[problem] = true
+  if signal then mine.ends[signal] = problem end
 end
+
+-- Why a watchpoint may have ended a program by SIGNAL: one that is attached though the trial has found harm.
+function watch_trial.ends(signal) return accepted().ends[signal] end
 
 return watch_trial

@@ -137,6 +137,7 @@ end
 local function report()
   local setup, counter = used_setup(), loaded "probe.counter"
   local ring, output = loaded "objects.ring", loaded "objects.output"
+  local attached = loaded "probe.attach" and loaded "probe.attach".providers() or {}
   loop.run_stops()
   if counter then life.try(counter.finish) end
   loop.check()
@@ -153,6 +154,7 @@ local function report()
     life.print_lost(lost)
     if #lost > 0 and options.strict then loop.ask(LOST) end
   end)
+  life.try(require "uplua.run.ended".tell, attached)
   life.try(format.finish)
   io.stdout:flush()
 end

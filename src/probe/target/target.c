@@ -175,9 +175,11 @@ int target_release(struct target *target, struct error *err)
     return 0;
 }
 
-static int status_of(int status)
+/* Notes how the command has ended, STATUS as of waitpid(2). */
+static void note_end(struct target *target, int status)
 {
-    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    target->ended_by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    target->status = target->ended_by ? 128 + target->ended_by : WEXITSTATUS(status);
 }
 
 int target_release_held(struct target *target, bool must, struct error *err)
@@ -198,7 +200,7 @@ int target_release_held(struct target *target, bool must, struct error *err)
     result = entry_run(target->pids[0], &status);
     target->held = result != -ECHILD;
     if (result == -ECHILD)
-        target->status = status_of(status);
+        note_end(target, status);
     else if (result && !must)
         return 0; /* until target_continue it stands somewhere before */
     else if (result)
@@ -230,8 +232,20 @@ int target_status(struct target *target)
     } while (waitid(P_PID, (id_t)target->pids[0], &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == EINTR);
     bool ended = info.si_pid && info.si_code != CLD_TRAPPED && info.si_code != CLD_STOPPED;
     if (ended && waitpid(target->pids[0], &status, WNOHANG) == target->pids[0])
-        target->status = status_of(status);
+        note_end(target, status);
     return target->status;
+}
+
+int target_ended_by(struct target *target)
+{
+    if (target->command)
+        return target_status(target) < 0 ? 0 : target->ended_by;
+    for (size_t i = 0; i < target->pidfd_count; i++) {
+        int signal = pidfd_ended_by(target->pidfds[i]);
+        if (signal > 0)
+            return signal;
+    }
+    return 0;
 }
 
 void target_close(struct target *target)

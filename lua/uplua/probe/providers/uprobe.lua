@@ -241,10 +241,22 @@ local function hits(rest, returns, spec)
   return named and #parts > 1 and parts or numbered
 end
 
+local ENDS = { [4] = true, [5] = true, [11] = true } -- SIGILL, SIGTRAP, SIGSEGV
+
+-- Why a probe may have ended a program by SIGNAL (uplua.probe.providers): one on an instruction, and one of a return.
+local function ends_at_instruction(signal)
+  return ENDS[signal] and "the kernel steps the instruction that it is on; those that are known not to bear it are refused"
+end
+local function ends_at_return(signal)
+  if options.returns == "instructions" then return ends_at_instruction(signal) end
+  return ENDS[signal] and "a program that looks at its return addresses, or switches stacks, does not bear it; " ..
+                          "--returns instructions leaves them alone"
+end
+
 uprobe.providers = {
   uprobe = {
     name = "uprobe", options = { slide = uprobe.check_slide }, specified = true, of_binary = true,
-    at_return = "uretprobe", list = list_functions "uprobe", hits = hits,
+    at_return = "uretprobe", list = list_functions "uprobe", hits = hits, ends = ends_at_instruction,
     ways = {
       { needs = { "uprobe_multi" }, "one link for all places in a file" },
       { needs = { "uprobe" }, "a perf event for each place" },
@@ -252,7 +264,7 @@ uprobe.providers = {
   },
   uretprobe = {
     name = "uretprobe", specified = true, of_binary = true, at_return = "uretprobe", of_return = "function",
-    typed = true, followed = true,
+    typed = true, followed = true, ends = ends_at_return,
     options = {
       slide = uprobe.check_slide, typed = option_table.boolean, returns = check_returns, throws = option_table.boolean,
     },

@@ -106,7 +106,7 @@ end
 watch.providers = {
   watch = {
     name = "watch", options = OPTIONS, specified = true, of_binary = true, parse = parse, list = list, hits = hits,
-    ways = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } },
+    ways = { { needs = { "watchpoint" }, "a perf event for each thread or CPU" } }, ends = watch_trial.ends,
   },
 }
 
