@@ -1,5 +1,5 @@
 -- Stacks of what a command executes: whole from the first call on, of programs that the command line names, or that an
--- earlier run has seen.
+-- earlier run has seen. Limit: 300 s
 local tap = require "tap"
 local target = require "target"
 local command_programs = require "uplua.stack.command_programs"
