@@ -5,7 +5,7 @@ local tap = require "tap"
 local target = require "target"
 
 local HANDLERS, DEPTH = tap.fewer(40, 10), 4
-local seed = tonumber(os.getenv "RANDOM_SEED" or os.time() % 1000000)
+local seed = tonumber(os.getenv "RANDOM_SEED" or os.getenv "UPLUA_LONG" and os.time() % 1000000 or 101)
 print("# seed " .. seed)
 math.randomseed(seed)
 

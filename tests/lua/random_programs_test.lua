@@ -1,13 +1,13 @@
 -- Random handlers (tests/reference/generate.lua) leave in the kernel what the reference interpreter and LuaJIT make of
 -- the same source and events; none is refused. The seeds are always the same ones, so that what fails here fails again,
--- and that a change is not blamed for what it has not done: new ground is for `make fuzz-compiler`, and for
--- RANDOM_SEED=n, which begins there instead.
+-- and that a change is not blamed for what it has not done: new ground is for `make fuzz-compiler` and `make test-long`,
+-- and for RANDOM_SEED=n, which begins there instead.
 package.path = "./tests/reference/?.lua;" .. package.path
 local campaign = require "campaign"
 local tap = require "tap"
 
 local PROGRAMS, SHOWN = tap.fewer(500, 40), 5
-local seed = tonumber(os.getenv "RANDOM_SEED" or 101)
+local seed = tonumber(os.getenv "RANDOM_SEED" or os.getenv "UPLUA_LONG" and os.time() % 1000000 or 101)
 print(("# seeds %d to %d"):format(seed, seed + PROGRAMS - 1))
 
 local failures = {}

@@ -5,7 +5,7 @@
 local tap = require "tap"
 local target = require "target"
 
-local seed = tonumber(os.getenv "RANDOM_SEED" or os.time() % 1000000)
+local seed = tonumber(os.getenv "RANDOM_SEED" or os.getenv "UPLUA_LONG" and os.time() % 1000000 or 101)
 local count = tonumber(os.getenv "RANDOM_COUNT" or tap.fewer(40, 10))
 print("# seed " .. seed)
 math.randomseed(seed)
