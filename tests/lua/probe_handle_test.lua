@@ -278,10 +278,8 @@ got = run [[
     os.execute "sleep 0.1"
     print(n:get(), m:get(), p.hits, q.hits, tostring(q):match "%w+$")
     p:attach() q:attach()
-    for _ = 1, 100 do
-      os.execute "sleep 0.1"
-      if p.hits > 3 then break end
-    end
+    package.path = package.path .. ";tests/lua/?.lua"
+    require("target").await("ticks", function() return p.hits > 3 end)
     p:detach()
     print(p.hits == n:get() and n:get() > 3, tostring(q):match "%w+$")
   end)
