@@ -60,13 +60,13 @@ is "$status $out" '1 # failed: one.tap: 1 - a
     #   got other
 2 passed, 1 failed, 0 skipped' 'what fails twice has failed'
 
-# Tests that run: $D/x_test.sh is BODY.
+# Tests that run: $D/x_test.sh is BODY, for which there are so many seconds.
 body() {
-    printf '%s\n' '# Limit: 1 s' '. tests/cli/tap.sh' "$2" 'done_testing' >"$D/$1_test.sh"
+    printf '%s\n' "# Limit: ${3:-60} s" '. tests/cli/tap.sh' "$2" 'done_testing' >"$D/$1_test.sh"
 }
 mkdir "$D/left"
 export LEFT="$D/left"
-body hangs 'ok begun true; echo waiting for a friend >&2; sleep 1000 & echo $! >"$LEFT/hangs"; wait'
+body hangs 'ok begun true; echo waiting for a friend >&2; sleep 1000 & echo $! >"$LEFT/hangs"; wait' 1
 body leaves 'ok begun true; setsid sleep 1000 & echo $! >"$LEFT/leaves"'
 body dies 'ok begun true; echo last words; kill -SEGV $$'
 body once 'is "$(cat "$LEFT/once" 2>&1)" again "passes the second time"; echo again >"$LEFT/once"'
