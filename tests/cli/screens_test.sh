@@ -1,5 +1,6 @@
 # The prompt and live views as a person sees them: tmux types the sessions of tests/cli/screens, and what then stands on the
 # screen is what the session says. UPDATE=1 writes what stands there into the sessions, to be read before it is committed.
+# Limit: 240 s
 #
 # A session's lines:
 #   size 80 24      columns and rows of the terminal; the first line
@@ -9,9 +10,11 @@
 #   > text          types text, and Enter; waits until the prompt is back, or asks for another line
 #   - text          types text
 #   ^ C-c Up Tab    presses these keys, by tmux's names
-#   until TEXT      waits until the screen shows TEXT, ten seconds at most
+#   until TEXT      waits until the screen shows TEXT
+#   make FILE       makes the file, which what is traced may wait for
 #   screen          what the screen shows, line by line, each behind "| "; numbers that differ from run to run stand as #
-# Numbers are masked by the lines `mask PATTERN`, where PATTERN is sed's extended one with the number in parentheses.
+# Numbers are masked by the lines `mask PATTERN`, where PATTERN is sed's extended one with the number in parentheses. Lines
+# that need not be there are named by `drop PATTERN`.
 . tests/cli/tap.sh
 
 command -v tmux >/dev/null || {
@@ -29,38 +32,23 @@ cp tests/cli/screens/*.lua "$D/top"
 socket=$D/tmux terminals=0
 tmux() { command tmux -S "$socket" -f /dev/null "$@"; }
 
-# What stands on the screen, without what differs from run to run: masks are in $D/masks.
-shown() { tmux capture-pane -p | sed -E -f "$D/masks" | sed -e 's/[[:space:]]*$//' | sed -e ':a' -e '/^\n*$/{$d;N;ba' -e '}'; }
+nl='
+'
+# look: $screen is what stands on the screen, $shown that without what differs from run to run, for which the masks are
+# in $D/masks. False where it is the same as the last time: what is made of it is not made anew at each look.
+look() {
+    screen=$(tmux capture-pane -p)
+    [ "$screen" != "$looked" ] || return 1
+    looked=$screen
+    shown=$(printf '%s\n' "$screen" | sed -E -f "$D/masks" | sed -e 's/[[:space:]]*$//' -e 's/^./ &/')
+}
 
 until_shown() {
-    for _ in $(seq 1200); do
-        case $(tmux capture-pane -p) in *"$1"*) return 0 ;; esac
-        sleep 0.05
-    done
-    echo "# the screen never showed: $1" >&2
-    return 1
+    said=$1
+    await 'case $(tmux capture-pane -p) in *"$said"*) ;; *) false ;; esac'
 }
 
-until_prompt() {
-    for _ in $(seq 1200); do
-        case $(tmux capture-pane -p | grep . | tail -n 1) in '>' | '>>') return 0 ;; esac
-        sleep 0.05
-    done
-    echo '# the prompt never came' >&2
-    return 1
-}
-
-# The screen once it has not changed for a while.
-settled() {
-    before=
-    for _ in $(seq 100); do
-        now=$(shown)
-        [ "$now" != "$before" ] || break
-        before=$now
-        sleep 0.25
-    done
-    printf '%s\n' "$now"
-}
+until_prompt() { await 'case $nl$(tmux capture-pane -p) in *"$nl>" | *"$nl>>") ;; *) false ;; esac'; }
 
 # start ARGUMENTS: in a new terminal
 start() {
@@ -72,7 +60,7 @@ start() {
 # play FILE: checks each screen of the session
 play() {
     file=$1 session=$(basename "$1" .txt) number=0 expected='' in_screen=
-    sed -n 's/^mask \(.*\)$/\1/p' "$file" | sed 's/.*/s\x01&\x01#\x01g/' >"$D/masks"
+    sed -n -e 's/^drop \(.*\)$/\/\1\/d/p' -e 's/^mask \(.*\)$/s\x01\1\x01#\x01g/p' "$file" >"$D/masks"
     : >"$D/updated"
     while IFS= read -r line || [ -n "$line" ]; do
         if [ "$in_screen" ]; then
@@ -99,8 +87,9 @@ play() {
         '- '*) tmux send-keys -l "${line#- }" ;;
         '^ '*) tmux send-keys ${line#^ } ;;
         'until '*) ok "$session: ${line#until } comes" until_shown "${line#until }" ;;
+        'make '*) : >"$D/top/${line#make }" ;;
         screen) in_screen=1 expected='' ;;
-        mask* | '' | '#'*) ;;
+        mask* | drop* | '' | '#'*) ;;
         *) ok "$session: a step that there is: $line" false ;;
         esac
     done <"$file"
@@ -109,19 +98,23 @@ play() {
     [ -z "${UPDATE:-}" ] || cp "$D/updated" "$file"
 }
 
-# A machine that is busy may let a screen stand still before it is whole: it is waited for, up to half a minute.
+# The screen is waited for. What then stands there instead is told.
 finish_screen() {
     in_screen= number=$((number + 1))
-    for _ in $(seq 60); do
-        got=$(settled | sed 's/^/ /' | sed 's/^ $//')
-        [ -z "${UPDATE:-}" ] && [ "$got" != "${expected%"$nl"}" ] || break
-        sleep 0.25
-    done
-    printf '%s\n' "$got" | sed 's/^/|/' >>"$D/updated"
-    [ "${UPDATE:-}" ] || is "$got" "${expected%"$nl"}" "$session: screen $number"
+    looked=
+    if [ "${UPDATE:-}" ]; then
+        sleep 2
+        look
+        printf '%s\n' "$shown" | sed 's/^/|/' >>"$D/updated"
+    else
+        if (await 'look && [ "$shown" = "${expected%"$nl"}" ]'); then
+            ok "$session: screen $number" true
+        else
+            look
+            is "$shown" "${expected%"$nl"}" "$session: screen $number"
+        fi
+    fi
 }
 
-nl='
-'
 for one in ${SCREENS:-tests/cli/screens/*.txt}; do play "$one"; done
 done_testing
