@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "sys/procstat.h"
+#include "sys/realtime.h"
 #include "sys/thread_stop.h"
 
 #define WAKES (SIGRTMAX - 1) /* our thread, which does not wait for anything else */
@@ -117,10 +117,9 @@ enum { PF_FORKNOEXEC = 0x40, PF_EXITING = 4 };
 static int seize(struct exit_hold *hold)
 {
     enum { TRIES = 100000, PAUSE = 50 }; /* us: some ten seconds */
-    const struct sched_param first = {.sched_priority = 1}, usual = {0};
     int64_t flags;
     int code = -EPERM;
-    sched_setscheduler(0, SCHED_FIFO, &first); /* of this thread */
+    realtime_begin();
     for (int i = 0; i < TRIES && code == -EPERM && !is_done(hold); i++) {
         if (!procstat_field(hold->pid, PROCSTAT_FLAGS, &flags) || flags & PF_EXITING)
             code = -ESRCH;
@@ -129,7 +128,7 @@ static int seize(struct exit_hold *hold)
         if (code == -EPERM)
             usleep(PAUSE);
     }
-    sched_setscheduler(0, SCHED_OTHER, &usual);
+    realtime_end();
     return code;
 }
 

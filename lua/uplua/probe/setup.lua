@@ -1,6 +1,7 @@
 -- A setup: what the main chunk, or a line at the prompt, has declared becomes what is loaded and attached, all of it
 -- together. Each of these is a module of its own: declare, load, attach, ledger.
 local attach       = require "uplua.probe.attach"
+local core         = require "uplua.core"
 local declare      = require "uplua.probe.declare"
 local handle       = require "uplua.probe.handle"
 local late_modules = require "uplua.target.late_modules"
@@ -10,6 +11,14 @@ local lost_returns = require "uplua.probe.lost_returns"
 local options      = require "uplua.options"
 
 local setup = {}
+
+-- Has the probes of the items ATTACHED see their hits, once SWITCH has put to sleep what they take the place of.
+local function exchange(switch, attached)
+  switch()
+  for _, item in ipairs(attached) do
+    if item.probe.handle then item.probe.handle:wake() end
+  end
+end
 
 local function commit(switch)
   local probes, guests = declare.take()
@@ -29,10 +38,11 @@ local function commit(switch)
   ledger.watch(list)
   local attached = attach.all(list, switch ~= nil)
   if not switch then return end
-  switch()
-  for _, item in ipairs(attached) do
-    if item.probe.handle then item.probe.handle:wake() end
-  end
+  -- What is hit between the two is nobody's: on a busy machine another process could run for milliseconds there.
+  core.system.realtime(true)
+  local ok, message = pcall(exchange, switch, attached)
+  core.system.realtime(false)
+  if not ok then error(message, 0) end
 end
 
 -- Compiles, loads and attaches what was declared. If anything fails, nothing of it stays attached and the error is
