@@ -188,7 +188,7 @@ function target.at_work(command, arguments, seconds)
     set -m
     %s >/dev/null &
     program=$!
-    sleep 0.1
+    await '[ "$(cut -d " " -f 14 /proc/$program/stat)" -ge 5 ]' $program # ticks of its own code: it is past its start
     ./uplua %s -- $program >"$D/out" 2>"$D/err" &
     uplua=$!
     until_traces_or_ends
