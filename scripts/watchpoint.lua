@@ -13,7 +13,8 @@ the value before and after, and the function that did it. At the end how often e
   -q, --quiet            only the numbers at the end
 
 The CPU watches four places at most. The value before is the one after the last access that was seen; of the first it is
-not known. The kernel's accesses, as in read(2), are seen by some CPUs only.
+not known. The kernel's accesses, as in read(2), are seen by some CPUs only. Where a trial finds that this machine's
+debug registers end programs or see nothing, it is refused (--trust-watchpoints).
 
   $ uplua watchpoint.lua --stack ./app:state -- 4242
 --]=]

@@ -48,7 +48,8 @@ local function watched(word)
       -- ./build/targets/watched wait <"$D/in" >"$D/out" 2>"$D/err"]]):format(word))
 end
 like(watched "harmful".err, "\n" .. begin "SIGTRAP" ..
-  "  watch: hardware breakpoints end the traced program on this machine: 3 of 4 trial programs were killed by SIGTRAP\n$",
+  "  watch: hardware breakpoints end the traced program on this machine: 3 of 4 trial programs were killed by " ..
+  "SIGTRAP\n$",
   "a watchpoint that is attached all the same")
 like(watched "blind".err, "^uplua: %-%-trust%-watchpoints: [^\n]*\n$", "one that sees nothing ends nobody")
 

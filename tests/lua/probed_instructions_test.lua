@@ -1,5 +1,6 @@
 -- What the kernel alone does to a program that is probed at an instruction (tests/targets/probed_instructions.c), and
--- what uplua does: it refuses what ends the program or is never hit, and counts the rest. Runs once: by one kind of uprobe.
+-- what uplua does: it refuses what ends the program or is never hit, and counts the rest. Runs once: by one kind of
+-- uprobe.
 local tap    = require "tap"
 local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
@@ -28,7 +29,7 @@ for line in target.shell(PROGRAM .. ' >"$D/out"').out:gmatch "[^\n]+" do
       is(run.status, 0, "… by uplua, too")
     else
       seen[name] = "refused"
-      local why = with:find "^refused" and "the kernel puts no probe on the instruction at %%+0 of p_%s; the next one is "
+      local why = with:find "^refused" and "the kernel puts no probe on the instruction at %%+0 of p_%s; the next one"
                   or "a probe at %%+0 of p_%s would corrupt the program: the kernel steps it .* ended by SIG"
       like(run.err, why:format(name), name .. ": " .. with)
       is(run.status .. run.out, "1", "… so that uplua sets no probe there")

@@ -83,7 +83,8 @@ return {
     { [[`up.watch(where: address|string, options: string|WatchOptions, handler: Handler): Probe`]],
       [[handler runs when the target's memory is accessed: `"w"`, `"rw"` or `"x"`; `{ "w", size = 8 }` also says how
         many bytes]],
-      raises = "a place that is not there, or not aligned to its size; a run without a target" },
+      raises = "a place that is not there, or not aligned to its size; a run without a target; a machine whose debug "
+        .. "registers end programs or see nothing" },
     { [[`up.interval(period: duration, handler: Handler): Probe`]],
       [[a timer in the kernel: handler runs each `"1s"`]],
       raises = "a period of 0" },
@@ -246,7 +247,7 @@ message says and `--explain` lists:
 - functions on which the kernel puts no probe;
 - functions that would not survive a probe. These are a return probe on `setjmp` or `_Unwind_Resume`, and vector
   instructions that the kernel takes for others: it would jump where `vmovdqu` stores. On a nop of five bytes inside a
-  function Linux 6.18 puts a call. All corrupt the program.
+  function Linux 6.18 puts a call. All corrupt the program. A probe on `pushf` or `syscall` ends it.
 
 If a spec names such a function without a pattern, it is refused, and the message tells where the next instruction is.
 

@@ -29,9 +29,9 @@ local VERDICTS = {
   },
 }
 
--- What is wrong here with watchpoints on ACCESS, "w", "rw" or "x"; what is to be expected of them (nil: nothing, they are
--- not used); and the signal that they end programs by, if they do. nil where they can be trusted, and where the kernel
--- gives this process none, as the attach will say. Raises why there can be no trial.
+-- What is wrong here with watchpoints on ACCESS, "w", "rw" or "x"; what is to be expected of them (nil: nothing, they
+-- are not used); and the signal that they end programs by, if they do. nil where they can be trusted, and where the
+-- kernel gives this process none, as the attach will say. Raises why there can be no trial.
 function watch_trial.problem(access)
   local trial, why, of = core.probe.watch_trial(access)
   if trial then

@@ -4,8 +4,8 @@ local failure = require "uplua.base.failure"
 
 local ended = {}
 
--- What is said of a target that SIGNAL, a number, has ended while probes of the kinds PROVIDERS, as keys, were attached;
--- nil where none of them can have caused that.
+-- What is said of a target that SIGNAL, a number, has ended while probes of the kinds PROVIDERS, as keys, were
+-- attached; nil where none of them can have caused that.
 function ended.text(signal, providers)
   local lines = {}
   for provider in pairs(providers) do

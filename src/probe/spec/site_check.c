@@ -44,7 +44,8 @@ static size_t uninterrupted_at(const struct binary *binary, uint64_t address)
     return arch_code()->uninterrupted(code, binary_read(binary, offset, code, before + AROUND), before);
 }
 
-/* 0 if the kernel puts a probe, and the program survives it, on the instruction at ADDRESS, which is INSIDE bytes from the start of FUNCTION. */
+/* 0 if the kernel puts a probe on the instruction at ADDRESS, which is INSIDE bytes from the start of FUNCTION, and the
+ * program survives it. */
 static int check_instruction(const struct binary *binary, const char *text, const char *function, uint64_t address,
                              uint64_t inside, struct error *err)
 {

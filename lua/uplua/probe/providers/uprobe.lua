@@ -245,7 +245,8 @@ local ENDS = { [4] = true, [5] = true, [11] = true } -- SIGILL, SIGTRAP, SIGSEGV
 
 -- Why a probe may have ended a program by SIGNAL (uplua.probe.providers): one on an instruction, and one of a return.
 local function ends_at_instruction(signal)
-  return ENDS[signal] and "the kernel steps the instruction that it is on; those that are known not to bear it are refused"
+  return ENDS[signal] and "the kernel steps the instruction that it is on; those that are known not to bear it are " ..
+                          "refused"
 end
 local function ends_at_return(signal)
   if options.returns == "instructions" then return ends_at_instruction(signal) end
