@@ -121,8 +121,8 @@ static void check_damaged(void)
         look(spec, "i", &refused, text);
         remove(in_dir(name));
     }
-    ok((clock() - start) / CLOCKS_PER_SEC < SECONDS * 20, "%d damaged copies are read without harm, %d with an answer", ROUNDS,
-       answers);
+    ok((clock() - start) / CLOCKS_PER_SEC < SECONDS * 20, "%d damaged copies are read without harm, %d with an answer",
+       ROUNDS, answers);
 }
 
 int main(void)

@@ -89,7 +89,7 @@ static void test_file(const char *path, const char *name)
     section(fd, name, &at, &part);
     errors = tables = 0;
     int good = 0;
-    clock_t begin = clock(); /* of this process's own work: others may have the CPUs meanwhile */
+    clock_t begin = clock();           /* of this process's own work: others may have the CPUs meanwhile */
     for (int i = 0; i < ROUNDS; i++) { /* bytes of the call frame information */
         memcpy(copy, original, size);
         for (uint64_t n = next() % 23 + 1; n; n--)

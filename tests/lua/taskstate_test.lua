@@ -8,7 +8,8 @@ local is, like, ok = tap.is, tap.like, tap.ok
 
 local PASTIMES = "./build/targets/pastimes"
 local MS = 1e6
-local LAST = 100 * MS -- for which a thread may wait for a CPU to end on, when nobody sees it any more, on an idle machine
+-- For which a thread may wait for a CPU to end on, when nobody sees it any more, on an idle machine.
+local LAST = 100 * MS
 
 local function rows_of(run)
   local list = {}

@@ -43,7 +43,8 @@ local known = tonumber(ran.out:match "inner (%d+)")
 local _, even = of(events, "X", 'inner "0"')
 local _, odd = of(events, "X", 'inner "1"')
 -- A mark takes a system call, and its probe; the clock is read between them.
-ok(even + odd >= known and even + odd <= 2 * known + 20e6 + target.stolen() - stolen, "the spans are as long as by the program's clock",
+ok(even + odd >= known and even + odd <= 2 * known + 20e6 + target.stolen() - stolen,
+   "the spans are as long as by the program's clock",
    ("%.3f ms, not %.3f"):format((even + odd) / 1e6, known / 1e6))
 
 -- --- calls and events ---
@@ -65,7 +66,8 @@ events, ran = run("--cpus", PASTIMES)
 local _, computed = of(events, "X", "computes")
 local ran_for = tonumber(ran.out:match "computes %d+ %d+ (%d+)")
 if ran_for > 0 then
-  ok(math.abs(computed - ran_for) <= 0.1 * ran_for + 20e6 + target.stolen() - stolen, "a thread is on CPUs as long as the kernel says",
+  ok(math.abs(computed - ran_for) <= 0.1 * ran_for + 20e6 + target.stolen() - stolen,
+     "a thread is on CPUs as long as the kernel says",
      ("%.3f ms, not %.3f"):format(computed / 1e6, ran_for / 1e6))
 end
 local lanes = {}
