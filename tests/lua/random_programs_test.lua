@@ -1,6 +1,6 @@
 -- Random handlers (tests/reference/generate.lua) leave in the kernel what the reference interpreter and LuaJIT make of
 -- the same source and events; none is refused. The seeds are always the same ones, so that what fails here fails again,
--- and that a change is not blamed for what it has not done: new ground is for `make fuzz-compiler` and `make test-long`.
+-- and that a change is not blamed for what it has not done: new ground is for `make fuzz-compiler`, `make test-long`:
 -- RANDOM_SEED=n begins at n instead.
 package.path = "./tests/reference/?.lua;" .. package.path
 local campaign = require "campaign"
