@@ -242,6 +242,9 @@ local function take(pending, c)
   end
   c.after, c.before = of(records.RETURNED), of(records.ENTERED)
   c.files_after, c.files_before = of(records.FILES_RETURNED), of(records.FILES_ENTERED)
+  local in_memory = of(records.FILES_IN_MEMORY)
+  for fd, file in pairs(in_memory and c.files_before or {}) do in_memory[fd] = file end
+  c.files_before = in_memory or c.files_before
 end
 
 local function set_text(c, i, text, order)

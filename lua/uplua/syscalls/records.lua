@@ -45,11 +45,13 @@ records.NAME, records.VECTOR, records.COUNT, records.CONTROL = NAME, VECTOR, COU
 records.THIRD, records.TIME, records.LAST, records.MASK = THIRD, TIME, LAST, MASK
 records.MESSAGES, records.STRIDE, records.SPACE = MESSAGES, STRIDE, SPACE
 
--- The kind of a piece: taken at the entry or the return of a call, or the files of descriptors at these. Those of one
--- handler's run have one time.
-local RETURNED, ENTERED, FILES_RETURNED, FILES_ENTERED = 1, 2, 3, 4
+-- The kind of a piece: taken at the entry or the return of a call, or the files of descriptors at these; of those in
+-- memory at the entry another handler tells, and the kernel may run either first. Those of one handler's run have one
+-- time.
+local RETURNED, ENTERED, FILES_RETURNED, FILES_ENTERED, FILES_IN_MEMORY = 1, 2, 3, 4, 5
 records.RETURNED, records.ENTERED = RETURNED, ENTERED
 records.FILES_RETURNED, records.FILES_ENTERED = FILES_RETURNED, FILES_ENTERED
+records.FILES_IN_MEMORY = FILES_IN_MEMORY
 
 -- Where the size of a piece of memory is from: a constant, an argument (1 … 6), the result, or the number that an
 -- argument points to (8 + 1 … 6).
@@ -416,7 +418,7 @@ function records.polled_files(ring, files, most)
     if count > most then count = up.i64(most) end
     for i = 0, count - 1 do
       local fd = up.i64(up.read_i32(e.arg0 + 8 * i) or -1)
-      emit_file(ring, e, time, FILES_ENTERED, fd, files:number(fd))
+      emit_file(ring, e, time, FILES_IN_MEMORY, fd, files:number(fd))
     end
   end)
 end
@@ -438,7 +440,7 @@ function records.selected_files(ring, files)
         if any == 0 then break end
         if bit.band(any, 1) ~= 0 then
           local fd = up.i64(64 * i + n)
-          emit_file(ring, e, time, FILES_ENTERED, fd, files:number(fd))
+          emit_file(ring, e, time, FILES_IN_MEMORY, fd, files:number(fd))
         end
         any = bit.rshift(any, 1)
       end
@@ -466,14 +468,9 @@ local emit_passed = capture.inlined(function(ring, e, time, kind, from, files)
   end
 end)
 
--- The same of sendmsg, at its entry, and recvmsg, at its return: of the descriptors that go with the message; at the
--- entry also of the socket.
+-- The same of sendmsg, at its entry, and recvmsg, at its return: of the descriptors that go with the message.
 function records.passed_at_entry(ring, files)
-  return capture.inlined(function(e)
-    local time, fd = e.time, up.i64(up.i32(e.arg0))
-    emit_file(ring, e, time, FILES_ENTERED, fd, files:number(fd))
-    emit_passed(ring, e, time, FILES_ENTERED, e.arg1, files)
-  end)
+  return capture.inlined(function(e) emit_passed(ring, e, e.time, FILES_IN_MEMORY, e.arg1, files) end)
 end
 function records.passed_at_return(ring, files)
   return capture.inlined(function(e)
