@@ -73,6 +73,22 @@ like(got.err, "uplua: %S+x.lua:2: unexpected symbol near '<eof>'\n  %S+x.lua as 
      "… with its reason")
 like(got.err, "did you mean malloc", "… a probe that is not there")
 
+-- Saved as a shell does it, which empties the file first; and one that stays empty is no version.
+steps = {}
+for i = 1, 5 do
+  steps[#steps + 1] = ('tell 101\n: >"$D/x.lua"\nsleep 0.03\ncat "$D/%s.lua" >"$D/x.lua"\nheard')
+    :format(i % 2 == 0 and "first" or "second")
+end
+steps[#steps + 1] = [[tell 101
+: >"$D/x.lua"
+await 'grep -q "x.lua is empty" "$D/err"' $uplua
+tell 101]]
+got = run({ x = counts "one", second = counts "two" }, table.concat(steps, "\n"))
+is(got.out, ("two\t%d\t%d\t5\n"):format(7 * 101, 7 * 101), "a file that is empty for a moment loses no count")
+is(select(2, got.err:gsub("uplua: x%.lua: 1 probe in the place of 1\n", "")), 5, "… and each version is taken once")
+like(got.err, "uplua: %S+x.lua is empty\n  what it was goes on; what is saved there takes its place\n",
+     "one that stays empty is told")
+
 -- Under load: all threads' calls are counted, but for one on each CPU and change.
 steps = { "tell run" }
 for i = 1, 23 do

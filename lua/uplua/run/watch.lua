@@ -16,10 +16,14 @@ local text     = require "uplua.base.text"
 local watch = {}
 
 local own = run.part(function()
-  return { path = nil, folder = nil, name = nil, fd = nil, maps = {}, environment = nil, missing = false }
+  return { path = nil, folder = nil, name = nil, fd = nil, maps = {}, environment = nil, missing = false,
+    settling = false }
 end)
 
 local AGAIN = "200ms" -- after which what is gone is looked for again: editors write anew what they have removed
+-- Editors and shells empty a file before they write it, in pieces: it is a version once it has stood still for STILL.
+-- One that is empty, or does not stand still, for PATIENCE seconds is taken as it is.
+local STILL, PATIENCE = "20ms", 1
 
 -- Maps that keep what they hold. A ring's records and what is printed belong to the callbacks of one version of the
 -- script, and a var is set by its main chunk.
@@ -240,6 +244,37 @@ local function tell_missing()
   failure.report(("%s is not there any more\n  what it was goes on; what is saved there takes its place"):format(path))
 end
 
+-- The file's text; nil where it cannot be read.
+local function content()
+  local file = io.open(own().folder .. "/" .. own().name, "rb")
+  local read = file and file:read "*a"
+  if file then file:close() end
+  return read
+end
+
+-- Loads the file again once it has stood still.
+local function reload_settled(arguments)
+  local mine = own()
+  if mine.settling then return end
+  local before, began, timer = content(), core.loop.now(), nil
+  mine.settling = true
+  timer = loop.every(STILL, function()
+    local now = content()
+    local settled = now == before and now ~= ""
+    before = now
+    if not settled and core.loop.now() - began < PATIENCE then return end
+    timer:cancel()
+    mine.settling = false
+    if now == "" then
+      failure.report(("%s is empty\n  what it was goes on; what is saved there takes its place"):format(mine.path))
+    elseif now then
+      reload(arguments)
+    else
+      loop.after(AGAIN, tell_missing)
+    end
+  end)
+end
+
 local on_change
 
 -- The folder has been renamed or removed. Once there is one at its path again, with the script in it, that is watched.
@@ -253,7 +288,7 @@ local function find_again(arguments)
     timer:cancel()
     mine.path, mine.fd = path, core.file_watch.open(mine.folder)
     loop.watch(mine.fd, function() on_change(arguments) end)
-    reload(arguments)
+    reload_settled(arguments)
   end)
 end
 
@@ -266,7 +301,7 @@ function on_change(arguments)
   elseif names and names[mine.name] and not core.system.is_file(mine.folder .. "/" .. mine.name) then
     loop.after(AGAIN, tell_missing)
   elseif not names or names[mine.name] then
-    reload(arguments)
+    reload_settled(arguments)
   end
 end
 
