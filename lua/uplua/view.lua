@@ -66,7 +66,7 @@ local UNITS = {
   end,
   number = function(value)
     if type(value) == "string" then return text.escape(value) end
-    return type(value) == "number" and ("%.14g"):format(value) or text.integer(value)
+    return text.integer(value)
   end,
   count = function(value) return text.thousands(value) end,
   bytes = text.bytes,

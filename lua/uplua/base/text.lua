@@ -119,9 +119,9 @@ function text.format(format, ...)
     local letter, v = letters[at], args[at]
     local kind = type(v)
     if letter == "s" then
-      if kind == "cdata" and (ffi.istype("int64_t", v) or ffi.istype("uint64_t", v)) then
-        args[at] = text.integer(v)
-      elseif kind ~= "number" then
+      if kind == "number" or kind == "cdata" and (ffi.istype("int64_t", v) or ffi.istype("uint64_t", v)) then
+        args[at] = text.integer(v) -- all digits of an integer, of which tostring has 14
+      else
         args[at] = text.escape(tostring(v), "\n\t")
       end
     elseif kind == "table" and v.get then

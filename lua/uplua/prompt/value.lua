@@ -48,7 +48,7 @@ end
 local function number(n)
   if type(n) == "cdata" then return tostring(n) end
   if n == math.huge then return "math.huge" elseif n == -math.huge then return "-math.huge" end
-  if n == math.floor(n) and math.abs(n) < 2 ^ 53 then return ("%d"):format(n) end
+  if n == math.floor(n) and math.abs(n) <= 2 ^ 64 then return text.integer(n) end
   local short = tostring(n)
   return (tonumber(short) == n or n ~= n) and short or ("%.17g"):format(n)
 end
