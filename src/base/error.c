@@ -42,7 +42,14 @@ int error_prefix(struct error *err, const char *format, ...)
 const char *error_reason(int code)
 {
     code = code < 0 ? -code : code;
-    return code == ENOMEM ? "out of memory" : strerror(code);
+    switch (code) {
+    case ENOMEM:
+        return "out of memory";
+    case EMFILE:
+        return "too many open files: raise `ulimit -n`";
+    default:
+        return strerror(code);
+    }
 }
 
 void error_make_printable(struct error *err)

@@ -10,7 +10,8 @@ return {
         print is escaped. In handlers too: [handlers.md](handlers.md)]],
       raises = "an argument that does not fit its conversion" },
     { [[`up.hex(b: string|Buffer, separator?: string): string`]],
-      [[the bytes of a string or of a buffer, which `up.buf` reads in a handler, in hexadecimal: `7f454c46`]] },
+      [[the bytes of a string or of a buffer, which `up.buf` reads in a handler, in hexadecimal: `7f454c46`;
+      `…` stands at the end where the buffer was cut]] },
     { [[`up.clock(ns: ns): string`]],
       [[the wall clock's `12:34:56.123456` of an event's time]] },
     { [[`up.now(): ns`]],
