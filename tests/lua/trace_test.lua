@@ -86,5 +86,13 @@ like(seen, 'access%(filename="/etc/ld.so.preload", mode=R_OK%) = %-1 ENOENT ', "
 events = trace "raw_tracepoint:sched_process_exit"
 is(#events, 1, "a raw tracepoint")
 like(events[1], "^sched_process_exit%(p=0x%x+[^)]*%)$", "by the kernel's names")
+
+-- Each tracepoint of this kernel, whatever its fields are called: timer_start has a `function`. Those of system calls
+-- are the syscall probes'.
+local TRACEPOINTS = ("'tracepoint:%s:*'"):format(tap.fewer("*", "timer"))
+local listed = target.uplua("--list " .. TRACEPOINTS).out:gsub("tracepoint:syscalls:", "")
+local count = select(2, listed:gsub("tracepoint:", ""))
+like(target.uplua("--check trace.lua " .. TRACEPOINTS).out, ("trace.lua: %d handlers compile\n"):format(count),
+     "each tracepoint of the kernel")
 target.done()
 tap.done_testing()

@@ -186,6 +186,12 @@ local function parameter_field(parameter, index, taking, depth, part)
   return field
 end
 
+-- How a handler reads the argument NAME, which may be a word of Lua: timer:timer_start has a `function`.
+local function access(name)
+  local plain = "e.args." .. name
+  return loadstring("return " .. plain) and plain or ("e.args[%q]"):format(name)
+end
+
 -- What there is of PART's arguments: parameters, arguments by name, those that have numbers alone, or so many words.
 -- TAKING (uplua.types.fetch): what the handler takes of what they lead to, DEPTH pointers from them. WANTED: a set of
 -- names, nothing is taken of others; nil: all are wanted.
@@ -202,7 +208,7 @@ function fields.of(part, returns, taking, depth, wanted)
   if part.parameters then return list end
   for place, argument in ipairs(part.arguments or {}) do
     local of_call = part.of_call and part.probe:match ":([^:]*)$"
-    list[#list + 1] = field_of(argument, "e.args." .. argument.name, place, of_call, returns)
+    list[#list + 1] = field_of(argument, access(argument.name), place, of_call, returns)
   end
   if part.arguments then return list end
   for i, argument in ipairs(part.by_number or {}) do
