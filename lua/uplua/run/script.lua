@@ -135,6 +135,22 @@ local function find_in_places(name)
   return found
 end
 
+-- The scripts of all folders by name, those that are found first: { { name =, path =, origin = }, … }.
+local function all_scripts()
+  local seen, list = {}, {}
+  for _, place in ipairs(places()) do
+    for _, name in ipairs(place.inside and shipped.names() or system.names(place.folder) or {}) do
+      local path = place.folder .. "/" .. name
+      if name:find "%.lua$" and not seen[name] and is_there(place, path) then
+        seen[name] = true
+        list[#list + 1] = { name = name, path = path, origin = place.origin }
+      end
+    end
+  end
+  table.sort(list, function(a, b) return a.name < b.name end)
+  return list
+end
+
 -- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current
 -- one. nil and a message if there is none.
 function script.find(name)
@@ -150,10 +166,12 @@ function script.find(name)
   if not name:find("%.lua$") and script.find(name .. ".lua") then
     return nil, ("no such script: %s; did you mean %s.lua?"):format(name, name)
   end
-  local _, left_out = trees()
-  return nil, ("no such script: %s; looked in %s and the current folder%s"):format(name,
+  local names, _, left_out = {}, trees()
+  for i, one in ipairs(all_scripts()) do names[i] = one.name end
+  return nil, ("no such script: %s; looked in %s and the current folder%s%s"):format(name,
     table.concat(script.folders(), ", "),
-    left_out and ("; --trust looks among the rocks in %s, too"):format(text.escape(left_out)) or "")
+    left_out and ("; --trust looks among the rocks in %s, too"):format(text.escape(left_out)) or "",
+    text.did_you_mean(name, names))
 end
 
 -- What the script at PATH says of itself: its banner's line "name: question", without the name; "" where it has none.
@@ -178,23 +196,13 @@ function script.takes_arguments(path)
   return source:find "%f[%w_]args?%f[^%w_]" ~= nil or source:find("...", 1, true) ~= nil
 end
 
--- The report of --scripts: the scripts of all folders by name, those that are found first, with a line that says what
--- each is for, and where those are from that are not uplua's.
+-- The report of --scripts: these with a line that says what each is for, and where those are from that are not uplua's.
 function script.report()
-  local seen, rows, width = {}, {}, 0
-  for _, place in ipairs(places()) do
-    for _, name in ipairs(place.inside and shipped.names() or system.names(place.folder) or {}) do
-      local path = place.folder .. "/" .. name
-      if name:find "%.lua$" and not seen[name] and is_there(place, path) then
-        seen[name] = true
-        rows[#rows + 1] = { name, script.summary(path) .. (place.origin and (" (%s)"):format(place.origin) or "") }
-        width = math.max(width, text.width(text.escape(name)))
-      end
-    end
-  end
-  table.sort(rows, function(a, b) return a[1] < b[1] end)
+  local rows, width = all_scripts(), 0
+  for _, row in ipairs(rows) do width = math.max(width, text.width(text.escape(row.name))) end
   for i, row in ipairs(rows) do
-    rows[i] = ("%s  %s\n"):format(text.pad(text.escape(row[1]), width), text.escape(row[2]))
+    local summary = script.summary(row.path) .. (row.origin and (" (%s)"):format(row.origin) or "")
+    rows[i] = ("%s  %s\n"):format(text.pad(text.escape(row.name), width), text.escape(summary))
   end
   return table.concat(rows)
 end
