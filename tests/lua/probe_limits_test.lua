@@ -82,7 +82,8 @@ tap.like(run.err, "^uplua: too many open files: the handlers need %d+ more, " ..
                   "and of the 20 that are allowed %d+ are left: raise `ulimit %-n`\n$", "too few open files")
 is(run.status, 1, "… with its status")
 run = target.shell [[(ulimit -n 64 && ./uplua mallocleak.lua -- true) >"$D/out" 2>"$D/err"]]
-tap.like(run.err, "^uplua: [^\n]*too many open files[^\n]*: raise `ulimit %-n`\n", "too few for all of a script's probes")
+tap.like(run.err, "^uplua: [^\n]*too many open files[^\n]*: raise `ulimit %-n`\n",
+         "too few for all of a script's probes")
 
 target.done()
 tap.done_testing()
