@@ -63,6 +63,7 @@ is(up.ip(0xff00a8c0LL), "192.168.0.255", "a 64-bit integer")
 is(up.ip "\10\1\2\3", "10.1.2.3", "four bytes")
 is(up.ip(("\0"):rep(15) .. "\1"), "::1", "an IPv6 address")
 is(up.ip("\32\1\13\184" .. ("\0"):rep(11) .. "\5"), "2001:db8::5", "another")
+is(up.ip { 127, 0, 0, 1 }, "127.0.0.1", "a table of bytes")
 
 for _, case in ipairs {
   { 'up.flags("opne", 1)', "flags: there is no set 'opne'; did you mean 'open'%?", "another set" },
@@ -73,6 +74,7 @@ for _, case in ipairs {
   { 'up.ip "abc"', "ip: an address has 4 or 16 bytes, not 3", "three bytes" },
   { "up.ip(2^32)", "ip: 4294967296 has more than 32 bits", "too large a number" },
   { "up.ip {}", "ip: a number is expected, not a table", "a table" },
+  { "up.ip { 256, 0, 0, 1 }", "ip: a number is expected, not a table", "what is no byte" },
 } do
   local ran, message = pcall(assert(loadstring("local up = require 'uplua' return " .. case[1])))
   ok(not ran and message:find(case[2]), case[3] .. ": " .. tostring(message))
@@ -87,5 +89,23 @@ end)
 up.at_exit(function() for state in states:pairs() do print(up.task_state_name(state)) end end)
 ]], "-- sleep 0.05")
 like(run.out, "sleeping\n", "a thread that goes to sleep")
+
+-- A connection to a port where nobody listens.
+run = target.shell [[
+  cat >"$D/x.lua" <<'END'
+local up = require "uplua"
+local ring = up.ring()
+up.tracepoint("sock:inet_sock_set_state", function(e)
+  local a = e.args.saddr
+  ring:emit { list = { a[0], a[1], a[2], a[3] }, bytes = up.buf(a, 4), state = e.args.newstate }
+end)
+ring:each(function(r) print("seen", up.ip(r.list), up.ip(r.bytes), r.state) end)
+END
+  ./uplua "$D/x.lua" -- bash -c 'exec 3<>/dev/tcp/127.0.0.1/1' >"$D/out" 2>"$D/err"]]
+if run.err:find "no such tracepoint" then
+  tap.skip "the kernel has no tracepoint sock:inet_sock_set_state"
+else
+  is(run.out, "seen\t127.0.0.1\t127.0.0.1\t2\nseen\t127.0.0.1\t127.0.0.1\t7\n", "addresses in records")
+end
 target.done()
 tap.done_testing()

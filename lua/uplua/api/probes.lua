@@ -124,8 +124,9 @@ return {
     { [[`up.signal_name(number: integer): string`, `up.task_state_name(number: integer): string`]],
       [[`"SIGSEGV"` of 11, `"SIGRTMIN+1"` of 35; `"sleeping"` of 1, in the words of /proc/PID/status: of
         `e.task.__state`, and of `e.args.prev.__state` at raw_tracepoint sched_switch]] },
-    { [[`up.ip(value: integer|string|Buffer): string`]],
-      [[`"127.0.0.1"` of a `sin_addr`, the integer or its 4 bytes; `"::1"` of 16 bytes]],
+    { [[`up.ip(value: integer|string|Buffer|integer[]): string`]],
+      [[`"127.0.0.1"` of a `sin_addr`, the integer or its 4 bytes; `"::1"` of 16 bytes, which may be a string, a buffer,
+        a table or what a record has of them]],
       raises = "a value of another size" },
     { [[`up.usdt(spec: Specs, handler: Handler): Probe`]],
       [[the handler runs when the program passes the USDT probe `"BINARY:PROVIDER:NAME"`, or `"PROVIDER:NAME"` in any

@@ -4,6 +4,7 @@ local ffi      = require "ffi"
 local bit      = require "bit"
 local buffer   = require "uplua.objects.buffer"
 local contract = require "uplua.contract"
+local record   = require "uplua.objects.record"
 local text     = require "uplua.base.text"
 
 local C = contract.C
@@ -140,10 +141,22 @@ end
 
 -- --- addresses ---
 
--- up.ip(value): "127.0.0.1" of the integer that a sin_addr is in memory, or of 4 bytes; "::1" of 16 bytes, a string or
--- a buffer of up.buf.
+-- The bytes of LIST, a table of them or a record's tuple; nil: it is none.
+local function bytes_of(list)
+  local count = record.is(list) and #record.names(list) or type(list) == "table" and not getmetatable(list) and #list
+  local bytes = {}
+  for i = 1, count or 0 do
+    local byte = list[i]
+    if type(byte) ~= "number" or byte < 0 or byte > 255 or byte % 1 ~= 0 then return nil end
+    bytes[i] = string.char(byte)
+  end
+  return bytes[1] and table.concat(bytes) or nil
+end
+
+-- up.ip(value): "127.0.0.1" of the integer that a sin_addr is in memory, or of 4 bytes; "::1" of 16 bytes, a string, a
+-- buffer of up.buf, a table or a tuple.
 function names.ip(value)
-  local bytes = buffer.parts(value)
+  local bytes = buffer.parts(value) or bytes_of(value)
   if not bytes then
     local number = integer("ip", value)
     if number >= 2ULL ^ 32 then error(("ip: %s has more than 32 bits"):format(text.integer(value)), 2) end
