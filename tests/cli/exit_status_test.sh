@@ -20,6 +20,7 @@ $usage"
 bad 2 "uplua: there is no script to run: name one*$usage" -- true
 bad 2 "*no such option: --durat; did you mean --duration?*$usage" --durat 5s -e ''
 bad 2 "*no such option: -x*$usage" -x
+bad 2 "*--duration is given twice: leave one out*$usage" --duration 5s --duration 1s -e ''
 bad 2 "*no such option: -Vx*$usage" -Vx
 bad 2 "*--execute needs a value*$usage" -e
 bad 2 "*--self takes no value*$usage" --self=1 -e ''

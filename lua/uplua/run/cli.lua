@@ -166,19 +166,20 @@ local function set_stacks(options, part)
   options.stacks = part
 end
 
--- Each option: what it does with its value; `flag` has none.
 local NO_ADDRESSES = "--symbolize needs a PID and addresses, as in --symbolize 4242 0x7f3a1c29ef04"
 
 local FORMATS = { json = true, csv = true, text = true }
 
+-- Each option: what it does with its value; a flag has none. One with a value may be given once, unless it takes
+-- `several`, or says more of that itself.
 local known = {
-  ["--execute"]  = { value = "CODE", set = add_code },
-  ["--pid"]      = { value = "PID", set = function(options, word)
+  ["--execute"]  = { several = true, value = "CODE", set = add_code },
+  ["--pid"]      = { several = true, value = "PID", set = function(options, word)
     local pids = parse_pids(word, options.pids or {})
     if not pids then wrong("-p needs PIDs, as in -p 4242 or -p 4242,4243; got '%s'", word) end
     set_target(options, "pids", pids)
   end },
-  ["--tid"]      = { value = "TID", set = function(options, word)
+  ["--tid"]      = { several = true, value = "TID", set = function(options, word)
     local tids = parse_pids(word, options.tids or {})
     if not tids then wrong("--tid needs threads, as in --tid 4242 or --tid 4242,4243; got '%s'", word) end
     set_target(options, "tids", tids)
@@ -186,17 +187,17 @@ local known = {
   ["--interactive"] = { set = function(options) options.interactive = true end },
   ["--watch"]    = { set = function(options) options.watch = true end },
   ["--follow"]   = { set = function(options) options.follow = true end },
-  ["--cgroup"]   = { value = "PATTERN", set = function(options, pattern)
+  ["--cgroup"]   = { several = true, value = "PATTERN", set = function(options, pattern)
     if options.cgroup then
       wrong("--cgroup is given twice; one pattern can mean several, as in 'system.slice/*.service'")
     end
     options.cgroup = pattern
   end },
-  ["--comm"]     = { value = "NAME", set = function(options, name)
+  ["--comm"]     = { several = true, value = "NAME", set = function(options, name)
     options.comms = options.comms or {}
     options.comms[#options.comms + 1] = parse_comm(name)
   end },
-  ["--command"]  = { value = "CMD", set = function(options, command)
+  ["--command"]  = { several = true, value = "CMD", set = function(options, command)
     local words = cli.words(command)
     if #words == 0 then wrong("-c needs a command") end
     set_target(options, "command", words)
@@ -276,6 +277,8 @@ cli.REPORT = {
 -- The name of the option "-o" or "--output", nil for none.
 function cli.long(name) return known[name] and name or short[name:match "^%-(%a)$"] end
 
+local given = setmetatable({}, { __mode = "k" }) -- options → which have been
+
 -- Sets the option NAME, whose VALUE may be the next of ARGV after I, in OPTIONS. Returns the I of its last word. Raises
 -- what is wrong.
 function cli.set(options, name, value, argv, i)
@@ -294,6 +297,9 @@ function cli.set(options, name, value, argv, i)
     value = argv[i]
     if not value then wrong("%s needs a value: %s %s", name, name, option.value) end
   end
+  given[options] = given[options] or {}
+  if given[options][name] and not option.several then wrong("%s is given twice: leave one out", name) end
+  given[options][name] = true
   option.set(options, value)
   return i
 end
