@@ -22,7 +22,7 @@ TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters 
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
-           $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
+           $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
 	@mkdir -p $(@D)
@@ -136,6 +136,10 @@ $(OUT)/targets/reach_cxx: tests/targets/reach_cxx.cc | $(CHECKED)
 	$(call say,CXX,$@) $(CXX) -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
 
 $(OUT)/targets/reach: tests/targets/reach_more.h
+
+$(OUT)/targets/brackets: tests/targets/brackets.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(CXX) -std=c++17 -O1 -g -Wall -Wextra -o $@ $<
 
 $(OUT)/targets/throws: tests/targets/throws.cc | $(CHECKED)
 	@mkdir -p $(@D)

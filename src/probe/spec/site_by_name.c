@@ -34,14 +34,23 @@ struct function_search {
     bool elsewhere; /* a symbol of that name lies outside of the code */
 };
 
-/* Whether the C++ or Rust function of the symbol NAME is meant: with its parameters only where the spec has some. */
-static bool demangled_matches(const struct spec *spec, const char *name)
+/* Whether SPEC means what is called TEXT, which is freed; NULL is nothing. */
+static bool text_matches(const struct spec *spec, char *text)
 {
-    char *text = strchr(spec->function, '(') ? demangle(name) : demangle_bare(name);
     bool matches =
         text && (strcmp(spec->function, text) == 0 || (spec->pattern && fnmatch(spec->function, text, 0) == 0));
     free(text);
     return matches;
+}
+
+/*
+ * Whether the C++ or Rust function of the symbol NAME is meant: with its parameters only where the spec has some. Not
+ * each bracket is theirs: V::operator(), (anonymous namespace)::f.
+ */
+static bool demangled_matches(const struct spec *spec, const char *name)
+{
+    return (strchr(spec->function, '(') && text_matches(spec, demangle(name))) ||
+           text_matches(spec, demangle_bare(name));
 }
 
 static bool name_matches(const struct function_search *search, const struct function_symbol *function)
