@@ -17,6 +17,7 @@ enum {
 struct arch_instruction {
     unsigned length;
     bool refused; /* the kernel puts no probe on it */
+    bool vector;  /* of VEX or EVEX encoding */
     /* the kernel does something else in its place, so that a probe on it would corrupt or end the program: what; else
      * NULL */
     const char *mistaken;

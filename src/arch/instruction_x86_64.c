@@ -398,6 +398,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     *result = (struct arch_instruction){
         .length = instruction.length,
         .refused = is_refused(&instruction),
+        .vector = instruction.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY,
         .mistaken = harm_of(&instruction),
         .replaced = is_replaced(&instruction),
         .emulated = emulated,

@@ -280,7 +280,7 @@ static void test_many_sites(void)
     struct site *sites;
     size_t count;
     target_attach(&target, &child.pid, 1, &err);
-    is_int(probe_resolve("libc:str*", &target, &sites, &count, &err), 0, "a pattern is resolved");
+    is_int(probe_resolve("libc:str*", &target, &sites, &count, &err), 0, "a pattern is resolved: %s", err.text);
     ok(count > 20, "to many functions (%zu)", count);
     struct probe_link *link;
     int program = load_counter(ATTACH_ENTRY);

@@ -19,6 +19,8 @@
 
 enum { MAX_MATCHES = 1 << 20 }; /* the kernel's limit for one uprobe_multi link */
 
+static const char REFUSED[] = "the kernel puts no probe on its first instruction";
+
 struct match {
     char *name;
     uint64_t address, size;
@@ -262,7 +264,7 @@ static const char *unfit(const struct function_search *search, const struct matc
     if (!site_decode(search->binary, match->address, &instruction))
         return "no instruction begins there";
     const char *harm = site_harm(&instruction, false);
-    return harm || !instruction.refused ? harm : "the kernel puts no probe on its first instruction";
+    return harm || !instruction.refused ? harm : REFUSED;
 }
 
 /*
@@ -288,9 +290,10 @@ static int append_chosen(const struct function_search *search, const struct matc
             continue;
         size_t before = list->count;
         struct arch_instruction instruction;
-        const char *harm = search->spec->pattern && site_decode(search->binary, place.address, &instruction)
-                               ? site_harm(&instruction, false)
-                               : NULL;
+        bool decoded = search->spec->pattern && site_decode(search->binary, place.address, &instruction);
+        const char *harm = decoded ? site_harm(&instruction, false) : NULL;
+        if (decoded && !harm && instruction.refused && !instruction.vector)
+            harm = REFUSED;
         if (harm)
             result = site_list_skip(list, match->name, harm) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
         else

@@ -58,7 +58,8 @@ static int check_instruction(const struct binary *binary, const char *text, cons
         harm = "interrupted there, its exclusive store would never succeed";
         length = left;
     }
-    if (!harm && instruction.refused)
+    /* A vector instruction at the entry may be one that the probe slides past; otherwise the attach tells. */
+    if (!harm && instruction.refused && !(instruction.vector && !inside))
         return error_set(err, -EPERM,
                          "%s: the kernel puts no probe on the instruction at +%#llx of %s; the next one is at +%#llx",
                          text, (unsigned long long)inside, function, (unsigned long long)inside + length);
