@@ -277,8 +277,7 @@ static const char *harm_of(const ZydisDecodedInstruction *instruction)
     case ZYDIS_MNEMONIC_PUSHF:
     case ZYDIS_MNEMONIC_PUSHFQ:
         return "the kernel steps it with the trap flag set, which it stores: the program would be ended by SIGTRAP "
-               "where "
-               "it takes the flags back";
+               "where it takes the flags back";
     case ZYDIS_MNEMONIC_SYSCALL:
         return "the kernel steps it elsewhere, and the system call comes back there: the program would be ended by "
                "SIGSEGV";

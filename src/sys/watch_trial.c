@@ -24,8 +24,7 @@
 
 enum {
     PROGRAMS = 4,
-    ACCESSES = 25000, /* of each: where 14 in 100,000 end a program, one in a million trials finds none of them */
-    FEW = 10,
+    ACCESSES = 25000,   /* of each: where 14 in 100,000 end a program, one in a million trials finds none of them */
     CPU_MS = 75,        /* of each, after which it ends */
     PATIENCE_MS = 3000, /* that it may take until then on a busy machine: an access that never ends takes longer */
     LOOKS_EVERY = 64,   /* accesses: at the clock */
@@ -233,17 +232,6 @@ static int try_programs(unsigned programs, enum watch_access access, uint64_t wa
         code = try_one(room, access, wanted, word == FORCED_HARMFUL && i == programs - 1 ? NOT_FORCED : word, trial);
     munmap(room, sizeof *room);
     return code;
-}
-
-bool watch_trial_reports(enum watch_access access)
-{
-    static bool known[WATCH_ACCESSES], reports[WATCH_ACCESSES];
-    struct watch_trial trial;
-    if (!known[access])
-        reports[access] = feature_untried(FEATURE_WATCHPOINT) || try_programs(1, access, FEW, &trial) || trial.ended ||
-                          trial.seen > 0;
-    known[access] = true;
-    return reports[access];
 }
 
 /* --- what is kept for the boot --- */

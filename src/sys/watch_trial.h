@@ -38,9 +38,5 @@ enum watch_verdict { WATCH_TRUSTED, WATCH_HARMFUL, WATCH_BLIND };
  */
 int watch_trial(enum watch_access access, struct watch_trial *trial);
 
-/* Whether the CPU reports accesses of the kind ACCESS at all, by a few of one program, which takes a millisecond. True
- * also where there can be no trial. */
-bool watch_trial_reports(enum watch_access access);
-
 /* What follows from TRIAL: trusted is a machine on which each access was counted, and no program ended. */
 enum watch_verdict watch_trial_verdict(const struct watch_trial *trial);
