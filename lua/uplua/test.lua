@@ -12,6 +12,7 @@ local core   = require "uplua.core"
 local equal  = require "uplua.base.equal"
 local loop   = require "uplua.base.loop"
 local order  = require "uplua.objects.order"
+local proc   = require "uplua.base.proc"
 local record = require "uplua.objects.record"
 local run    = require "uplua.base.run"
 local text   = require "uplua.base.text"
@@ -168,8 +169,8 @@ local function wait_a_little() os.execute("sleep " .. POLL) end
 
 -- True while it runs; a process that has ended and that nobody has waited for does not.
 function Process:is_running()
-  local stat = read(("/proc/%d/stat"):format(self.pid))
-  return stat ~= "" and not stat:find "^%d+ %(.*%) [ZX]"
+  local stat = proc.read("%d/stat", self.pid)
+  return stat ~= nil and not stat:find "^%d+ %(.*%) [ZX]"
 end
 
 -- What it has printed by now, errors among it.

@@ -10,13 +10,15 @@ for name, text in pairs { nothing = "", ["a byte"] = "x", ["all bytes"] = all, [
   tap.ok(gzip.expand(gzip.compress(text)) == text, name .. " comes back")
 end
 
-local path = target.folder() .. "/text"
-local file = io.open(path, "w")
-file:write(all:rep(100))
-file:close()
-local pipe = io.popen("gzip -9n <" .. path)
-tap.ok(gzip.expand(pipe:read "*a") == all:rep(100), "what gzip has written, too")
-pipe:close()
+if tap.has "gzip" then
+  local path = target.folder() .. "/text"
+  local file = io.open(path, "w")
+  file:write(all:rep(100))
+  file:close()
+  local pipe = io.popen("gzip -9n <" .. path)
+  tap.ok(gzip.expand(pipe:read "*a") == all:rep(100), "what gzip has written, too")
+  pipe:close()
+end
 
 local half = gzip.compress(all):sub(1, 40)
 for name, damaged in pairs { ["no bytes"] = "", ["a text"] = "uplua", ["half a file"] = half } do
