@@ -18,6 +18,7 @@
 # make test-strace   runs systrace.lua and strace on 60 commands, and compares their lines; part of test-neighbours
 # make test-browser  opens flame graphs and follows the links of the manual in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, and BPF objects, under libFuzzer
+# make test-rest  what `make test` leaves to the sanitizers and to test-vm: C tests without the first, and all tests of probes @older
 # make test-vm    boots Debian's kernels 6.1 and 6.12 in qemu, and runs there the tests that ask something of the kernel
 # make test-fresh   README's two commands in new Debian roots: a bare one, and one with other allocators, C libraries and compilers
 # make test-load N=50 TESTS="tests/lua/x_test.lua …" LOAD=8   runs each of these N times, while LOAD programs more want the CPUs
@@ -252,16 +253,24 @@ test: deps
 	@$(MAKE) --no-print-directory check
 
 # Each stage runs, whatever became of the one before; the last line has the numbers of all. The sanitized tests look into what the first builds.
+# They are the C tests; without the sanitizers these run in test-rest.
 check:
 	@tools/stages.sh build '$(MAKE) $(PARALLEL) --no-print-directory tests' sanitizers '$(MAKE) $(PARALLEL) --no-print-directory asan' \
 	    suite '$(MAKE) --no-print-directory suite'
 
 .PHONY: suite
 suite: tests manual
-	@BUILD=build tools/test.sh
+	@BUILD=build tools/test.sh tests/lua/*_test.lua tests/cli/*_test.sh
 
 # As many jobs as there are CPUs, unless make was told otherwise.
 PARALLEL = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+# What `make test` leaves to the sanitizers and to the machines of test-vm: C tests as users have them built, and all tests that set probes of
+# functions with what older kernels lack switched off.
+.PHONY: test-rest
+test-rest: deps
+	@$(MAKE) $(PARALLEL) --no-print-directory tests manual
+	@tools/stages.sh plain 'tools/test.sh tests/c/*_test.c' older 'OLDER=only tools/test.sh tests/lua/*_test.lua'
 
 # With UPLUA_LONG in the environment, tests that compare with other programs do so with more of them.
 .PHONY: test-long
@@ -414,7 +423,7 @@ lint: uplua | $(CHECKED)
 	@for cc in gcc clang; do \
 	    if command -v $$cc >/dev/null; then \
 	        printf '  %-5s %s\n' LINT "all files with $$cc -Werror"; \
-	        $(MAKE) --no-print-directory -s BUILD=build/lint-$$cc CC=$$cc WERROR=-Werror V=1 lint-objects || exit 1; \
+	        $(MAKE) $(PARALLEL) --no-print-directory -s BUILD=build/lint-$$cc CC=$$cc WERROR=-Werror V=1 lint-objects || exit 1; \
 	    fi; \
 	done
 

@@ -1,15 +1,23 @@
 #!/bin/sh
 # tools/test-names.sh TEST…   prints for each test what tools/test-one.sh calls it, and NAME@older for those that run a second time:
-# those that set probes of functions, unless they say that they run once, and why.
+# those that set probes of functions, unless they say that they run once, and why, or run on an older kernel in the machines of
+# `make test-vm`. With $OLDER=only it prints the NAME@older of all that set such probes, and nothing else.
 BUILD=${BUILD:-build}
+left_out=$(dirname "$0")/../tests/vm/left_out
 for test; do
     [ -e "$test" ] || continue
     name=$test
     case $test in
     *.c) name=$BUILD/tests/$(basename "$test" .c) ;;
     esac
-    echo "$name"
-    if ! grep -q '^-- Runs once: ' "$test" && grep -qE '(u(ret)?probe|usdt) *[({"]|probe_attach|mallocleak|allocators\.trace|compiler_compile' "$test"; then
-        echo "$name@older"
+    [ "${OLDER:-}" = only ] || echo "$name"
+    if grep -qE '^(--|#).* Runs once: ' "$test" || ! grep -qE '(u(ret)?probe|usdt) *[({"]|probe_attach|mallocleak|allocators\.trace|compiler_compile' "$test"; then
+        continue
     fi
+    case $test in
+    tests/lua/*)
+        if [ "${OLDER:-}" = only ] || grep -q "^$(basename "$test" .lua) " "$left_out"; then echo "$name@older"; fi
+        ;;
+    *) echo "$name@older" ;;
+    esac
 done

@@ -43,6 +43,42 @@ static int probe_attach_lua(lua_State *L)
                : 1;
 }
 
+/*
+ * probe.attach_again(link, kind, program, cookie, sites, pid): attaches for the process PID what attach was given, of
+ * which LINK has been released; raises the reason
+ */
+static int probe_attach_again_lua(lua_State *L)
+{
+    static const char *const kinds[] = {"entry", "return", "session", "exit", NULL};
+    struct probe_link **self = luaL_checkudata(L, 1, LINK);
+    int kind = luaL_checkoption(L, 2, NULL, kinds);
+    int program = (int)luaL_checkinteger(L, 3);
+    uint64_t cookie = (uint64_t)luaL_checkinteger(L, 4);
+    const struct sites *sites = luaL_checkudata(L, 5, SITES);
+    pid_t pid = (pid_t)luaL_checkinteger(L, 6);
+    luaL_argcheck(L, *self, 1, "closed");
+    struct error err = {0};
+    return probe_attach_again((enum attach_kind)kind, program, cookie, sites->items, sites->count, pid, *self, &err)
+               ? core_raise(L, &err)
+               : 0;
+}
+
+/*
+ * link:release(pid) → a link of what this one has for the process PID, and has no more, to be closed: whether that has
+ * to be before it is attached again (probe/probe.h)
+ */
+static int link_release(lua_State *L)
+{
+    struct probe_link **self = luaL_checkudata(L, 1, LINK);
+    pid_t pid = (pid_t)luaL_checkinteger(L, 2);
+    luaL_argcheck(L, *self, 1, "closed");
+    struct error err = {0};
+    if (probe_release(*self, pid, link_push(L), &err))
+        return core_raise(L, &err);
+    lua_pushboolean(L, probe_attach_type(ATTACH_ENTRY) != 0);
+    return 2;
+}
+
 /* probe.filters("entry" | "return" | "session") → whether the kernel keeps the hits of processes other than the
  * target's from programs */
 static int probe_filters_lua(lua_State *L)
@@ -381,6 +417,7 @@ int probe_open_lua(lua_State *L)
     static const luaL_Reg functions[] = {
         {"resolve", sites_resolve_lua},
         {"attach", probe_attach_lua},
+        {"attach_again", probe_attach_again_lua},
         {"attach_event", probe_attach_event},
         {"resolve_kernel", probe_resolve_kernel},
         {"check_kernel", probe_check_kernel},
@@ -406,11 +443,9 @@ int probe_open_lua(lua_State *L)
                                               {"trampoline", kernel_sites_trampoline},
                                               {"claim", kernel_sites_claim},
                                               {NULL, NULL}};
-    static const luaL_Reg link_methods[] = {{"close", link_close},
-                                            {"refused", link_refused},
-                                            {"changed", link_changed},
-                                            {"watch", link_watch},
-                                            {NULL, NULL}};
+    static const luaL_Reg link_methods[] = {{"close", link_close},     {"release", link_release},
+                                            {"refused", link_refused}, {"changed", link_changed},
+                                            {"watch", link_watch},     {NULL, NULL}};
     sites_open_lua(L);
     core_new_class(L, KERNEL_SITES, kernel_methods, kernel_sites_gc);
     core_new_class(L, LINK, link_methods, link_close);

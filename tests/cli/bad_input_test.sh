@@ -1,5 +1,5 @@
 # What users get wrong, and what is wrong with what they trace: a message that says what, which and why, the right exit
-# status, and nothing that stays attached.
+# status, and nothing that stays attached. Runs once: what is said depends on no way to set probes.
 . tests/cli/tap.sh
 
 chmod 755 "$D"

@@ -1,4 +1,4 @@
-# --check: whether a script is right, without attaching anything and without rights.
+# --check: whether a script is right, without attaching anything and without rights. Runs once: nothing comes to the kernel.
 . tests/cli/tap.sh
 
 chmod 755 "$D"

@@ -1,4 +1,5 @@
 # What `make install` installs is whole, works where it stands, and goes by `make uninstall`; completion in bash and zsh.
+# Runs once: nothing of it has to do with the kernel.
 . tests/cli/tap.sh
 
 root=$D/root

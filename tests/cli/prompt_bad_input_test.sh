@@ -1,5 +1,5 @@
 # The prompt where not all is as one would wish: narrow, dumb and closed terminals, long pastes, a thousand probes, a
-# target that dies while a line is typed, names that need quotes elsewhere.
+# target that dies while a line is typed, names that need quotes elsewhere. Runs once: prompt_test.sh sets the probes that this sets.
 . tests/cli/tap.sh
 
 has_terminal || { done_testing; exit; }

@@ -1,4 +1,5 @@
 # The prompt: statements and expressions, several lines, live callbacks, errors, history.
+# Runs once: the machines of test-vm run it on an older kernel.
 . tests/cli/tap.sh
 
 has_terminal || { done_testing; exit; }

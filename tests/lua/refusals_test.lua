@@ -1,5 +1,5 @@
 -- What a handler cannot do is refused when it is compiled: with the file and line, what it is, and what to write
--- instead. Nothing is attached, and the status is 1.
+-- instead. Nothing is attached, and the status is 1. Runs once: nothing of it comes to the kernel.
 local tap = require "tap"
 local target = require "target"
 

@@ -1,5 +1,5 @@
 -- --new and --test: a script that --new has written compiles, runs and passes its test; what --test says of tests that
--- pass, fail, skip, crash, and check nothing.
+-- pass, fail, skip, crash, and check nothing. Runs once: what is asked has to do with files and what is printed.
 local tap = require "tap"
 local target = require "target"
 

@@ -42,7 +42,9 @@ end
 --                                             at the same time one is told true
 --   capture.fetch_add(map, key, n)            adds N to the entry, which begins with 0, at once; what it was before,
 --                                             nil if there was no room
-local HANDLERS_ALONE = { "event", "choose", "remove", "fetch_add" }
+--   capture.stop()                            stops the process as SIGSTOP does; it is to be continued by who has it
+--                                             stopped
+local HANDLERS_ALONE = { "event", "choose", "remove", "fetch_add", "stop" }
 for _, name in ipairs(HANDLERS_ALONE) do
   capture[name] = function() error(("capture.%s is for handlers"):format(name), 2) end
 end

@@ -2,7 +2,8 @@
 --
 -- What is to be attached comes in lists of { probe, program }: what has been declared, or a table with its `attach`,
 -- and what has been loaded for it, { fd, cookie, entry_fd, entry_cookie, session }; while an item is attached its
--- `links` has { link, whether it goes last } each.
+-- `links` has { link, whether it goes last, again(pid) } each; again, of a link that may be for one process alone,
+-- attaches it for process PID anew.
 local ffi           = require "ffi"
 local changed_files = require "uplua.target.changed_files"
 local contract      = require "uplua.contract"
@@ -43,8 +44,8 @@ end
 local function attach_one(item)
   if core.loop.signal() then error("interrupted: the probes were not attached", 0) end
   item.links = {}
-  item.probe:attach(item.program, function(link, of_entry)
-    item.links[#item.links + 1] = { link, of_entry }
+  item.probe:attach(item.program, function(link, of_entry, again)
+    item.links[#item.links + 1] = { link, of_entry, again }
   end)
 end
 
@@ -63,7 +64,7 @@ local function close(...)
 end
 
 -- Attaches LIST, or nothing of it. A probe's attach calls link(LINK, whether it goes last: the entry half of a system
--- call's). ASLEEP: their probes are not woken.
+-- call's, again). ASLEEP: their probes are not woken.
 local function attach_all(list, asleep)
   local mine = kept()
   settle(not has_halves(list))
@@ -113,6 +114,30 @@ function attach.detach(items)
   close(others, entries)
   local mine = kept()
   for _, item in ipairs(items) do item.links, mine.items[item] = nil, nil end
+end
+
+-- Binds what is for process PID alone to the first thread that it has now (uplua.probe.leader). Returns whether there
+-- was something; raises why it cannot be attached.
+function attach.renew(pid)
+  local renewed, gone, goes_first = {}, {}, false
+  for item in pairs(kept().items) do
+    for _, link in ipairs(item.links) do
+      if link[3] then
+        renewed[#renewed + 1] = link
+        gone[#gone + 1], goes_first = link[1]:release(pid)
+      end
+    end
+  end
+  if #renewed == 0 then return false end
+  settle(false)
+  if goes_first then close(gone) end
+  local ok, message = pcall(function()
+    for _, link in ipairs(renewed) do link[3](pid) end
+  end)
+  if not goes_first then close(gone) end
+  settle(true)
+  if not ok then error(message, 0) end
+  return true
 end
 
 -- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first

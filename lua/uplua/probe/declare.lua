@@ -3,6 +3,7 @@
 local filter       = require "uplua.target.filter"
 local handle       = require "uplua.probe.handle"
 local handler      = require "uplua.probe.handler"
+local leader       = require "uplua.probe.leader"
 local option_table = require "uplua.base.option_table"
 local options      = require "uplua.options"
 local run          = require "uplua.base.run"
@@ -115,6 +116,9 @@ function declare.take()
   if #user + #guests == 0 then return nil end
   all.probes, all.guests = {}, {}
   filter.begin(options.follow and require "uplua.probe.providers.raw_tracepoint")
+  if not options.explain and not options.emit then
+    leader.begin(user, require "uplua.probe.providers.raw_tracepoint")
+  end
   local probes = all.probes
   for _, probe in ipairs(user) do probes[#probes + 1] = probe end
   all.probes = {}

@@ -3,6 +3,7 @@ local contract     = require "uplua.contract"
 local core         = require "uplua.core"
 local handle       = require "uplua.probe.handle"
 local late_modules = require "uplua.target.late_modules"
+local leader       = require "uplua.probe.leader"
 local load         = require "uplua.probe.load"
 local object       = require "uplua.objects.object"
 local run          = require "uplua.base.run"
@@ -114,6 +115,7 @@ function ledger.list(by_itself)
     for _, entry in ipairs(module and module[teller[2]]() or {}) do add(entry[1], entry[2]) end
   end
   for _, entry in ipairs(late_modules.lost()) do add(entry[1], entry[2]) end
+  for _, entry in ipairs(leader.lost()) do add(entry[1], entry[2]) end
   for _, entry in ipairs(by_itself and {} or handle.lost()) do add(entry[1], entry[2]) end
   local list = {}
   for i, text in ipairs(order) do list[i] = { text, counts[text] } end

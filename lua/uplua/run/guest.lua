@@ -182,7 +182,14 @@ local function warn_of_others(o, program, kept, threads)
   end
 end
 
--- Each of these returns what a program of its kind is attached by: a function of its descriptor that returns links.
+-- Each of these returns what a program of its kind is attached by: a function of its descriptor that returns links, and
+-- for those that may be for one process a list of what attaches each anew (uplua.probe.attach).
+
+-- Attaches the program of FD as core.probe.attach does: the link, and what attaches it anew.
+local function attach_sites(o, program, spec, what, half, fd, cookie, sites)
+  local link = attach_one(o, program, spec, what, core.probe.attach, half, fd, cookie, sites)
+  return link, function(pid) core.probe.attach_again(link, half, fd, cookie, sites, pid) end
+end
 
 -- HALF: "entry", "return" or "session".
 local function of_functions(half)
@@ -193,7 +200,8 @@ local function of_functions(half)
     require("uplua.probe.lost_returns").note(sites:summary().leaves)
     return function(fd)
       warn_of_others(o, program, core.probe.filters(half))
-      return { attach_one(o, program, spec, program.kind, core.probe.attach, half, fd, cookie, sites) }
+      local link, again = attach_sites(o, program, spec, program.kind, half, fd, cookie, sites)
+      return { link }, { again }
     end
   end
 end
@@ -237,15 +245,15 @@ local function of_usdt(o, program, spec, given)
   local cookie = given.cookie or 0
   local found = attach_one(o, program, spec, "usdt", core.usdt.find, spec)
   return function(fd)
-    local links = {}
+    local links, again = {}, {}
     warn_of_others(o, program, core.probe.filters "entry")
     for i, probe in ipairs(found) do
       local number = o.usdt_count
       o.usdt_count = number + 1
       write_arguments(o, program, spec, number, probe.arguments, cookie)
-      links[i] = attach_one(o, program, spec, "usdt", core.probe.attach, "entry", fd, number, probe.sites)
+      links[i], again[i] = attach_sites(o, program, spec, "usdt", "entry", fd, number, probe.sites)
     end
-    return links
+    return links, again
   end
 end
 
@@ -431,7 +439,10 @@ function state:load()
       probe = {
         provider = { name = "program" }, spec = ("%s of %s"):format(probe.program.name, self.path),
         passed_over = probe.program.how.in_kernel,
-        attach = function(_, _, link) for _, one in ipairs(probe.attach(fd)) do link(one) end end,
+        attach = function(_, _, link)
+          local links, again = probe.attach(fd)
+          for n, one in ipairs(links) do link(one, false, again and again[n]) end
+        end,
       },
       program = { fd = fd },
     }

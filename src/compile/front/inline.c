@@ -430,6 +430,10 @@ static struct value *call_builtin(struct build *build, const char *name, struct 
         return build->function->event;
     if (!strcmp(name, "choose"))
         return choose(build, args);
+    if (!strcmp(name, "stop")) {
+        build_value(build, IR_STOP, NULL, 0);
+        return ir_nil(build->function);
+    }
     if (!strcmp(name, "remove"))
         return of_map(build, IR_MAP_DELETE, args, 1);
     if (!strcmp(name, "fetch_add"))

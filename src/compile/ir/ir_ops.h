@@ -62,6 +62,7 @@ OP(VAR_GET, "var_get")
 OP(VAR_SET, "var_set")
 OP(VAR_ADD, "var_add") /* args: none or value; .object */
 OP(EMIT, "emit")       /* args: record, then what must not be nil; .object; .number: variant; .print; boolean */
+OP(STOP, "stop")       /* no args: stops the process as SIGSTOP does; for uplua's own handlers */
 OP(EXIT, "exit")       /* args: status or none; .object: ends the run; the handler's end follows */
 
 OP(LOOP, "loop")     /* a round of a loop: counts against the handler's budget; each way back to a header passes one */

@@ -4,6 +4,7 @@
  */
 #include "compile/lower/lower.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "compile/ir/fold.h"
@@ -467,6 +468,9 @@ static void value_lower(struct lower *lower, struct value *value)
     case IR_BRANCH:
         return condition(lower, value->args[0], block_of(lower, value->block->next[0]),
                          block_of(lower, value->block->next[1]));
+    case IR_STOP:
+        machine_call(program, BPF_FUNC_send_signal, OPERANDS(operand_immediate(SIGSTOP)));
+        return;
     case IR_RETURN:
         return machine_exit(program, 0);
     default:

@@ -174,6 +174,7 @@ static int attach_multi(const struct uprobe_attach *attach, const struct site *s
         semaphores[meant++] = sites[i].semaphore;
     }
     for (size_t i = 0; i < attach->pid_count && meant; i++) {
+        attach->link->pid = attach->pids[i];
         int result = link_or_halve(attach, sites, attach->pids[i], &places, meant, meant == 1);
         if (result < 0)
             return failed(result, sites, err);
@@ -194,7 +195,7 @@ static int attach_perf(const struct uprobe_attach *attach, const struct site *si
             .semaphore = sites[s].semaphore,
         };
         for (size_t i = 0; i < attach->pid_count; i++) {
-            probe.pid = attach->pids[i];
+            probe.pid = attach->link->pid = attach->pids[i];
             int fd = perf_uprobe_attach(attach->program, &probe);
             if (is_refusal(fd) && count > 1) {
                 if (link_refuse(attach->link, sites[s].function) < 0)
@@ -289,6 +290,19 @@ static void choose_filter(struct uprobe_attach *attach, const struct target *tar
     }
 }
 
+/* Attaches at the COUNT SITES, file by file. */
+static int attach_files(const struct uprobe_attach *attach, size_t count, struct error *err)
+{
+    const struct site *sites = attach->sites;
+    int result = 0;
+    for (size_t i = 0, n; i < count && result == 0; i += n) {
+        for (n = 1; i + n < count && strcmp(sites[i + n].path, sites[i].path) == 0; n++)
+            continue;
+        result = attach_file(attach, sites + i, n, err);
+    }
+    return result;
+}
+
 int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,
                  const struct target *target, struct probe_link **link, struct error *err)
 {
@@ -297,16 +311,29 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
     struct uprobe_attach attach = {
         .kind = kind, .program = program_fd, .cookie = cookie, .sites = sites, .link = *link};
     choose_filter(&attach, target);
-    int result = 0;
-    for (size_t i = 0, n; i < count && result == 0; i += n) {
-        for (n = 1; i + n < count && strcmp(sites[i + n].path, sites[i].path) == 0; n++)
-            continue;
-        result = attach_file(&attach, sites + i, n, err);
-    }
+    int result = attach_files(&attach, count, err);
     if (result == 0 && !(*link)->count)
         result = error_set(
             err, -EINVAL,
             "cannot attach to %s in %s: the kernel refuses a probe on its first instruction, and on all others",
             sites->function, sites->module);
     return link_settle(link, result);
+}
+
+int probe_release(struct probe_link *link, pid_t pid, struct probe_link **gone, struct error *err)
+{
+    return link_take(link, pid, gone) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+int probe_attach_again(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,
+                       pid_t pid, struct probe_link *link, struct error *err)
+{
+    struct uprobe_attach attach = {.kind = kind,
+                                   .program = program_fd,
+                                   .cookie = cookie,
+                                   .sites = sites,
+                                   .pids = &pid,
+                                   .pid_count = 1,
+                                   .link = link};
+    return attach_files(&attach, count, err);
 }

@@ -21,11 +21,33 @@ int link_keep(struct probe_link *link, int fd)
     if (fd < 0)
         return fd;
     mmap_events_keep(); /* the next attachment may take its time, too */
-    if (!array_room(&link->fds, link->count, &link->capacity, sizeof *link->fds)) {
+    if (!array_room(&link->fds, link->count, &link->capacity, sizeof *link->fds) ||
+        !array_room(&link->pids, link->count, &link->pid_capacity, sizeof *link->pids)) {
         close(fd);
         return -ENOMEM;
     }
+    link->pids[link->count] = link->pid;
     link->fds[link->count++] = fd;
+    return 0;
+}
+
+int link_take(struct probe_link *link, pid_t pid, struct probe_link **gone)
+{
+    if (link_new(gone, NULL) < 0)
+        return -ENOMEM;
+    (*gone)->fds = malloc((link->count ? link->count : 1) * sizeof *(*gone)->fds);
+    if (!(*gone)->fds)
+        return link_settle(gone, -ENOMEM);
+    size_t left = 0;
+    for (size_t i = 0; i < link->count; i++) {
+        if (link->pids[i] == pid) {
+            (*gone)->fds[(*gone)->count++] = link->fds[i];
+            continue;
+        }
+        link->pids[left] = link->pids[i];
+        link->fds[left++] = link->fds[i];
+    }
+    link->count = left;
     return 0;
 }
 
@@ -61,6 +83,9 @@ const char *probe_refused(const struct probe_link *link, size_t number)
 
 int link_file(struct probe_link *link, const struct site *site)
 {
+    for (size_t i = 0; i < link->file_count; i++)
+        if (!strcmp(link->files[i].path, site->path))
+            return 0; /* it is attached again */
     struct probed_file *file = array_add(&link->files, &link->file_count, sizeof *file);
     if (!file)
         return -ENOMEM;
@@ -93,6 +118,7 @@ static void link_free(struct probe_link *link)
     free(link->files);
     array_free_strings(link->refused, link->refused_count);
     free(link->fds);
+    free(link->pids);
     free(link);
 }
 

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "probe/probe.h"
 
 struct probe_link {
     int *fds; /* of links or perf events: closing them detaches */
     size_t count, capacity;
+    pid_t *pids; /* of each of these the process whose hits alone it sees; 0: it sees those of all */
+    size_t pid_capacity;
+    pid_t pid;      /* the same of what is kept from now on */
     char **refused; /* functions that the kernel puts no probe on, malloc'd */
     size_t refused_count;
     struct probed_file {
@@ -21,6 +25,8 @@ struct probe_link {
 int link_new(struct probe_link **link, struct error *err);
 /* Adds FD to LINK, which takes it over: closed where that fails. 0, -ENOMEM, or FD where that is a negative errno. */
 int link_keep(struct probe_link *link, int fd);
+/* Takes what is for the process PID out of LINK, into *GONE. 0, or -ENOMEM: nothing was. */
+int link_take(struct probe_link *link, pid_t pid, struct probe_link **gone);
 /* Returns RESULT, of what made *LINK, which it detaches where that is a negative errno. */
 int link_settle(struct probe_link **link, int result);
 /* All of these, of FD alone. */

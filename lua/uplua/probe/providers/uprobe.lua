@@ -19,7 +19,7 @@ local function attach_function(sites)
     local refused
     local function at(kind, fd, cookie)
       local result = declare.try(probe.provider.name .. " ", 0, core.probe.attach, kind, fd, cookie, sites)
-      link(result)
+      link(result, false, function(pid) core.probe.attach_again(result, kind, fd, cookie, sites, pid) end)
       refused = refused or table.concat(result:refused(), ", ")
     end
     local by_instruction = probe.provider.of_return and (probe.of_go or probe.by_instruction)

@@ -24,7 +24,10 @@ local function declare_one(spec, probe, mine)
     provider = usdt.providers.usdt, spec = spec, sites = probe.sites, handle = mine,
     arguments = probe.arguments,
     attach = function(_, program, link)
-      link(declare.try("usdt ", 0, core.probe.attach, "entry", program.fd, program.cookie, probe.sites))
+      local result = declare.try("usdt ", 0, core.probe.attach, "entry", program.fd, program.cookie, probe.sites)
+      link(result, false, function(pid)
+        core.probe.attach_again(result, "entry", program.fd, program.cookie, probe.sites, pid)
+      end)
       check_semaphore(spec, probe)
     end,
   }
