@@ -192,10 +192,10 @@ local stolen = target.stolen()
 local run = target.uplua(("scripts/profile.lua -s -F %d -b thread -n 1 -- ./build/targets/busy user 0.5"):format(HERTZ))
 -- In its first milliseconds a program's mappings are not known yet, nor their tables (doc/api.md), and a sample may see
 -- it then; or before that, where the registers are still those of the program that execve takes away; or as it exits,
--- when its memory is gone already. Both are a few samples, even where a machine is emulated.
+-- when its memory is gone already. Both are a few samples, but on an emulated CPU, which takes its time for an exit.
 local early = run.err:gsub("  %d+ × stack incomplete: a frame's mapping was not known\n", "")
 early = early:gsub("  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n", "")
-early = early:gsub("  [1-9] × stack incomplete: its memory could not be read\n", "")
+early = early:gsub(("  %s × stack incomplete: its memory could not be read\n"):format(tap.fewer("[1-9]", "%d+")), "")
 is((early:gsub("^uplua: not everything was seen:\n$", "")), "", "profile")
 like(run.out, "\n     busy %(pid %d+, thread %d+%)\n +%d+  %d+%.%d %%\n\n%d+ samples in %d+ stacks",
   "samples by thread")

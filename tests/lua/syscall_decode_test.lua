@@ -18,14 +18,16 @@ local function reader(strings)
 end
 local read = reader(32)
 
--- The line of a record; PIECES go before it.
+-- The line of a record; PIECES go before it: of its entry where they have a time, else of its return.
+local base = 0 -- the time of each record, behind those of the ones before
 local function line(name, record, pieces)
+  base = base + 10000
   for slot, piece in pairs(pieces or {}) do
     piece.kind = piece.time and records.ENTERED or records.RETURNED
-    piece.slot, piece.tid, piece.time = slot, 7, piece.time or 1000
+    piece.slot, piece.tid, piece.time = slot, 7, base + (piece.time or 1000)
     assert(read(piece) == nil)
   end
-  record.nr, record.tid, record.time, record.elapsed = up.syscall_number(name), 7, 1000, 10
+  record.nr, record.tid, record.time, record.elapsed = up.syscall_number(name), 7, base + 1000, 10
   local c = read(record)
   return (decode.line(c):gsub(" +=", " =", 1))
 end
@@ -74,6 +76,11 @@ is(line("accept", { a1 = 3, a2 = 1, a3 = 2, ret = 4, ["b1.size"] = 8, ["b1.bytes
   'accept(3, {sa_family=AF_UNIX, sun_path="/tmp/x"}, [128 => 8]) = 4', "a length before and after")
 is(line("accept", { a1 = 3, a2 = 1, a3 = 2, ret = 4, ["b2.size"] = 4, ["b2.bytes"] = "\8\0\0\0" }),
   "accept(3, 0x1, 0x2) = 4", "… which an earlier call's is not")
+base = base + 1e8
+is(line("accept", { a1 = 3, a2 = 1, a3 = 2, ret = 4, ["b1.size"] = 8, ["b1.bytes"] = "\1\0/tmp/x",
+                    ["b2.size"] = 4, ["b2.bytes"] = "\8\0\0\0" },
+  { [records.ENTRY + 1] = { ["bytes.bytes"] = "\128\0\0\0", ["bytes.size"] = 4, time = 990 - 5e7 } }),
+  'accept(3, {sa_family=AF_UNIX, sun_path="/tmp/x"}, [128 => 8]) = 4', "… where the CPU was away meanwhile")
 is(line("wait4", { a1 = -1, a2 = 1, a3 = 0, a4 = 0, ret = 5, ["b1.size"] = 4, ["b1.bytes"] = "\139\0\0\0" }),
   "wait4(-1, [{WIFSIGNALED(s) && WTERMSIG(s) == SIGSEGV && WCOREDUMP(s)}], 0, NULL) = 5", "a status")
 is(line("rt_sigprocmask", { a1 = 0, a2 = 1, a3 = 0, a4 = 8, ret = 0, ["b1.size"] = 8,

@@ -200,7 +200,10 @@ end
 
 function Call.errno_name(number) return syscall.errno_name(number) end
 
-local SLACK = 1e6 -- ns between the handler at a call's entry and when the call began
+-- Handlers at a call's entry run one after the other, and one of them says when it began: so many ns may lie between,
+-- where a virtual machine's CPU is taken away.
+local SLACK = 1e9
+local MOST_THREADS = 65536
 
 -- A piece of RECORD.
 local function piece_from(record)
@@ -232,9 +235,11 @@ local function keep(pending, record)
   if fd then group[tonumber(fd)] = record.file else group[record.slot] = piece_from(record) end
 end
 
--- Gives C the pieces of its thread that belong to it, as those that were taken while it ran.
-local function take(pending, c)
+-- Gives C the pieces of its thread that belong to it, as those that were taken while it ran, and not before SINCE, the
+-- end of the thread's last call that is known; nil: of none.
+local function take(pending, c, since)
   local groups, began = pending[c.tid], c.time - (c.elapsed or 0) - SLACK
+  if since and since > began then began = since end
   pending[c.tid] = nil
   local function of(kind)
     local group = groups[kind]
@@ -299,7 +304,7 @@ end
 -- A function of a ring's records: a call, which is valid until the next, or nil for what only belongs to one. SET:
 -- number → call (decode.call). Options: strings; files (uplua.descriptors), where descriptors have their file's name.
 function decode.reader(set, options)
-  local pending = {}
+  local pending, ends, threads = {}, {}, 0 -- ends: of each thread's last call
   local c = decode.new({ pieces = {} }, options.strings, options.files)
   local raw = {}
   return function(view)
@@ -328,7 +333,13 @@ function decode.reader(set, options)
     c.stack = record.stack
     c.failed = ret and ret < 0 and ret > -4096 or false
     c.after, c.before, c.files_after, c.files_before = nil, nil, nil, nil
-    if pending[c.tid] then take(pending, c) end
+    local since = ends[c.tid]
+    if pending[c.tid] then take(pending, c, since) end
+    if not since then
+      threads = threads + 1
+      if threads > MOST_THREADS then ends, threads = {}, 1 end
+    end
+    ends[c.tid] = c.time
     if of.pieces[1] then set_memory(c, of, record) end
     return c
   end
