@@ -1,5 +1,6 @@
 -- --key and --sum of the scripts, several of each, with names and units; --where of single specs; columns never have
 -- one name; percentiles and histograms of values.
+-- Runs once: the ways to set probes make no difference to what is printed.
 local tap    = require "tap"
 local target = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok

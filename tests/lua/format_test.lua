@@ -1,5 +1,6 @@
 -- Reports as data: --format json and csv, --output, --strict, before the script's name and behind it; and what each
 -- says where it cannot do what it is told.
+-- Runs once: the ways to set probes make no difference to what is written.
 local tap = require "tap"
 local target = require "target"
 

@@ -1,5 +1,6 @@
 -- Every script's report as data: each line by the schema in doc/, the ledger as last one; CSV whose lines have as many
 -- cells as their titles; histograms with buckets; texts of all bytes; files that cannot be written.
+-- Runs once: the ways to set probes make no difference to what is written.
 local schema = require "json_schema"
 local tap    = require "tap"
 local target = require "target"

@@ -1,5 +1,6 @@
 -- What grows from report to report, what differs between two, what was held when the most was, and files for other
 -- tools: uplua.heap and mallocleak.lua on tests/targets/peak, which knows.
+-- Runs once: its probes are mallocleak_test's.
 local heap   = require "uplua.heap"
 local tap    = require "tap"
 local target = require "target"

@@ -1,5 +1,6 @@
 -- uplua.heap and mallocleak.lua --prove: what is called lost is what the program has lost, and nothing of what it uses
 -- afterwards, whether or not it is stopped: tests/targets/reach.c, which knows.
+-- Runs once: its probes are mallocleak_test's.
 local estimate = require "uplua.heap.estimate"
 local reach    = require "reach"
 local tap      = require "tap"

@@ -1,6 +1,7 @@
 -- A session at the prompt takes no more memory the longer it lasts: 10,000 entries that show values, set variables,
 -- fail, or declare probes that are refused leave nothing behind, and a probe that is attached takes the same each time.
 -- On build/targets/calls.
+-- Runs once: the memory is user space's.
 local tap = require "tap"
 local target = require "target"
 

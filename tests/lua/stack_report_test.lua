@@ -1,5 +1,6 @@
 -- uplua.stack_report: what profile.lua, stackcount.lua and offcputime.lua have in common: tables of functions, lines
 -- and instructions, callers, intervals, differences; and the options that do not go together.
+-- Runs once: its stacks are those of stack_test and unwind_test.
 local tap    = require "tap"
 local target = require "target"
 local text   = require "uplua.text"
