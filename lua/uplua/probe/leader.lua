@@ -27,9 +27,12 @@ local function follow(change)
   local ok, any = pcall(require "uplua.probe.attach".renew, pid)
   local ns = math.max(core.loop.now() * 1e9 - tonumber(change.time), 0)
   if core.target.command() then core.target.signal(SIGCONT) end
-  if not ok then
+  local is_gone = not core.target.birth(pid)
+  if not ok and not is_gone then
     loop.warn(("process %d executes a program by a thread other than its first: functions are not probed there: %s")
       :format(pid, any))
+  end
+  if not ok then
     mine.blind[#mine.blind + 1] = { pid }
   elseif any and not core.target.command() then
     mine.blind[#mine.blind + 1] = { pid, ns }
@@ -60,14 +63,14 @@ function leader.begin(probes, raw_tracepoint)
   end
   if core.target.command() then
     raw_tracepoint.of_processes("sched_process_exec", function(e)
-      if e.args.old_pid ~= e.args.p.pid then
+      if e.args.old_pid ~= e.tid then
         changes:emit { pid = e.pid, time = e.time }
         capture.stop()
       end
     end)
   else
     raw_tracepoint.of_processes("sched_process_exec", function(e)
-      if e.args.old_pid ~= e.args.p.pid then changes:emit { pid = e.pid, time = e.time } end
+      if e.args.old_pid ~= e.tid then changes:emit { pid = e.pid, time = e.time } end
     end)
   end
 end
