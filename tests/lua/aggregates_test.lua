@@ -119,6 +119,15 @@ local cases = {
     "[4.0 KB, 8.0 KB)  4 [8,192, 16,384)  8 count 23, sum 253.0 KB, avg 11.0 KB, min 0 B, max 22.0 KB " ..
     "1  count 23, sum 253.0 us, avg 11.0 us, min 0 s, max 22.0 us " ..
     "count 23, avg 11.0 KB, min 0 B, max 22.0 KB count 23, avg 11,001, min 1, max 22,001" },
+  { "totals and extremes in their units", [[local b, t, c = up.sum { unit = "bytes" }, up.sum { unit = "ns" },
+      up.count { unit = "count" }
+    local least, most, none = up.min { unit = "bytes" }, up.max { unit = "ns" }, up.sum { unit = "bytes" }
+    up.uprobe(ADD3, function(e)
+      b:add(e.arg0 * 1024) t[e.arg0 % 2]:add(e.arg0 * 1000) c:inc() least:add(e.arg0 * 1024 + 512)
+      most:add(e.arg0 * 1000) if e.arg0 > 100 then none:add(1) end
+    end)]],
+    "tostring(b), tostring(t), c, least, most, none, b:get(), t[0], t:take(), b:take()",
+    "253.0 KB 0  132.0 us\n1  121.0 us 23 512 B 22.0 us 0 B 259072 132000 0  132.0 us\n1  121.0 us 253.0 KB" },
   { "many buckets are drawn several to a row",
     [[local h = up.lhist(1, 99, 1) up.uprobe(NEGATIVE, function(e) h:add(e.arg0) end)]],
     "select(2, tostring(h):gsub('\\n', '')), tostring(h):match('%[97, 99%)  2'), " ..

@@ -17,11 +17,13 @@ return {
         value = "the type of the values, which the handlers tell otherwise",
         name = "what messages and reports call it, otherwise its variable",
       } },
-    { "AggregationOptions", "{ max?: integer, key?: DeclaredType, name?: string, option?: string }",
+    { "AggregationOptions",
+      "{ max?: integer, key?: DeclaredType, unit?: \"ns\"|\"bytes\"|\"count\", name?: string, option?: string }",
       "of count, sum, min and max",
       keys = {
         max = "room for so many keys (65536 otherwise); what finds none is counted",
         key = "the type of the keys, which the handlers tell otherwise",
+        unit = "what its numbers are shown as: times, sizes, or plain numbers",
         name = "what messages and reports call it, otherwise its variable",
         option = 'the option of the script by which its user makes room, for messages: "--max"',
       } },
@@ -220,8 +222,8 @@ is lost between the two: a handler that runs meanwhile counts before or after.
   to 4), as HdrHistogram does; negative values share one bucket. `h:buckets()` has those with values, in order. `low`
   and `high` are the least and the greatest integer of a bucket, where it has no end -`math.huge` or `math.huge`.
 - **Units.** `up.hist { unit = "ns" }`, `up.lhist(0, 4096, 512, { unit = "bytes" })`, `up.hdr { unit = "count" }`, and
-  `up.stats` alike: `print` shows `[1.0 us, 2.0 us)`, `1.5 KB`, `1,204`. The numbers that a script reads stay as they
-  were added.
+  `up.stats`, `up.sum`, `up.count`, `up.min` and `up.max` alike: `print` shows `[1.0 us, 2.0 us)`, `1.5 KB`, `1,204`.
+  The numbers that a script reads stay as they were added.
 - **Percentiles** are interpolated within a bucket, and exact at both ends: 0 is the minimum, 100 the maximum. If a
   percentile lies in a bucket without an end, such as that for 100 and above, `h:percentile(p)` is nil and, as a second
   result, the bucket: `"≥ 100"`.

@@ -68,7 +68,7 @@ local function look_merged(o, take)
     local value = seen(s, store.canonical(keys[i]), s.operations.value(s, total))
     if value ~= nil then shown[#shown + 1], values[#values + 1] = keys[i], value end
   end
-  return snapshot.keyed(shown, values, s.operations.zero(s), s.operations.by)
+  return snapshot.keyed(shown, values, s.operations.zero(s), s.operations.by, s.unit)
 end
 
 local function look(o, take)
@@ -84,10 +84,10 @@ local function look(o, take)
       values[#values + 1] = value
       if s.key then keys[#values] = s.key.decode(ffi.cast("const uint8_t *", raw)) end
     end)
-    if s.key then return snapshot.keyed(keys, values, operations.zero(s), operations.by) end
+    if s.key then return snapshot.keyed(keys, values, operations.zero(s), operations.by, s.unit) end
   end
   if values[1] == nil then values[1] = operations.zero(s) end
-  return snapshot.single(values[1])
+  return snapshot.single(values[1], s.unit)
 end
 
 local function get(o, key, level)
@@ -119,6 +119,12 @@ function aggregate.keep_quiet(o)
   return o
 end
 
+-- What S prints as that nobody has added to.
+local function empty_of(s)
+  local empty = s.operations.empty
+  return empty == "0" and text.quantity(0, s.unit) or empty
+end
+
 -- Those aggregations that handlers have added to, and that the script has not looked at: object → as it prints.
 function aggregate.unread()
   local texts = {}
@@ -126,7 +132,7 @@ function aggregate.unread()
     local s = state_of(o)
     if s.operations and s.map and not rawget(o, "read") then
       local shown = tostring(o)
-      if shown ~= s.operations.empty then texts[o] = shown end
+      if shown ~= empty_of(s) then texts[o] = shown end
     end
   end
   return texts
@@ -250,7 +256,7 @@ function aggregate.constructor(kind, operations, properties, parameters)
     local s = state_of(o)
     if not s.map then
       rawset(o, "read", true)
-      return s.operations.empty
+      return empty_of(s)
     end
     return tostring(look(o))
   end
@@ -258,7 +264,7 @@ function aggregate.constructor(kind, operations, properties, parameters)
     local options, buckets = ..., nil
     if parameters then options, buckets = parameters(...) end
     options = option_table.read(kind, options, {
-      max = option_table.positive, key = declared_type.layout, name = option_table.name, unit = properties and unit,
+      max = option_table.positive, key = declared_type.layout, name = option_table.name, unit = unit,
       option = option_table.text,
     }, 2)
     options.max = options.max or 65536

@@ -77,26 +77,26 @@ end
 
 local iterators = setmetatable({}, { __mode = "k" }) -- function → what it iterates over
 
--- An iterator over the first N of lists KEYS and VALUES.
-function order.each(keys, values, n)
+-- An iterator over the first N of lists KEYS and VALUES; UNIT: of these, where they are numbers.
+function order.each(keys, values, n, unit)
   local i = 0
   n = math.min(n or #keys, #keys)
   local function each()
     i = i + 1
     if i <= n then return keys[i], values[i] end
   end
-  iterators[each] = { keys, values, n }
+  iterators[each] = { keys, values, n, unit }
   return each
 end
 
--- What FN, one of these iterators, goes over: lists of keys and values; nil where it is none. For the prompt, at which
--- one types n:top(5).
+-- What FN, one of these iterators, goes over: lists of keys and values, and their unit; nil where it is none. For the
+-- prompt, at which one types n:top(5).
 function order.listed(fn)
   local of = iterators[fn]
   if not of then return nil end
   local keys, values = {}, {}
   for i = 1, of[3] do keys[i], values[i] = of[1][i], of[2][i] end
-  return keys, values
+  return keys, values, of[4]
 end
 
 -- Raises, at the line of who called WHO, that T is neither a table nor a shared object.

@@ -21,8 +21,10 @@ function printer.is_number(value)
   return type(value) == "number" or (type(value) == "cdata" and not record.is(value))
 end
 
--- A number with thousands, anything else as record.show does.
-function printer.value(value) return printer.is_number(value) and text.thousands(value) or record.show(value) end
+-- A number in its UNIT (nil: with thousands), anything else as record.show does.
+function printer.value(value, unit)
+  return printer.is_number(value) and text.quantity(value, unit) or record.show(value)
+end
 
 -- The one-line parts of KEY, and its stacks' lines (without indentation), or nil.
 local function parts_of(key)
@@ -44,9 +46,9 @@ local function parts_of(key)
   return table.concat(heads, ", "), frames
 end
 
--- The text of lists KEYS and VALUES, in their order, and of how many more there are of COUNT; "(empty)" where there is
--- nothing.
-function printer.entries(keys, values, count)
+-- The text of lists KEYS and VALUES, numbers of these in their UNIT, in their order, and of how many more there are of
+-- COUNT; "(empty)" where there is nothing.
+function printer.entries(keys, values, count, unit)
   if #keys == 0 then return "(empty)" end
   local heads, frames, texts = {}, {}, {}
   local key_width, value_width, any_frames = 0, 0, false
@@ -54,7 +56,7 @@ function printer.entries(keys, values, count)
   for i = 1, shown do
     heads[i], frames[i] = parts_of(keys[i])
     frames[i] = frames[i] or false
-    texts[i] = printer.value(values[i])
+    texts[i] = printer.value(values[i], unit)
     any_frames = any_frames or frames[i] and true
     local width = text.width(heads[i])
     if width <= WIDEST_KEY then key_width = math.max(key_width, width) end

@@ -7,7 +7,7 @@ local store = require "uplua.objects.store"
 
 local snapshot = {}
 local methods = {}
-local contents = setmetatable({}, { __mode = "k" }) -- snapshot → { keys =, values =, value =, zero =, place = }
+local contents = setmetatable({}, { __mode = "k" }) -- snapshot → { keys =, values =, value =, zero =, unit =, place = }
 
 -- The value of KEY (none for an unkeyed snapshot); what was never counted is the aggregation's zero.
 function methods:get(key)
@@ -26,13 +26,14 @@ end
 -- Iterates over keys and values, in no order.
 function methods:pairs()
   local c = contents[self]
-  return order.each(c.keys or {}, c.values or {})
+  return order.each(c.keys or {}, c.values or {}, nil, c.unit)
 end
 
 -- Iterates over the N largest (all, where N is nil), largest first.
 function methods:top(n, by)
   local c = contents[self]
-  return order.each(order.top(n, by or c.by, order.each(c.keys or {}, c.values or {})))
+  local keys, values = order.top(n, by or c.by, order.each(c.keys or {}, c.values or {}))
+  return order.each(keys, values, nil, c.unit)
 end
 
 function methods:size()
@@ -54,9 +55,9 @@ function metatable.__newindex() error("a snapshot cannot be written to", 2) end
 
 function metatable.__tostring(v)
   local c = contents[v]
-  if not c.keys then return printer.value(c.value) end
+  if not c.keys then return printer.value(c.value, c.unit) end
   local keys, values = order.top(printer.most(), c.by, order.each(c.keys, c.values))
-  return printer.entries(keys, values, #c.keys)
+  return printer.entries(keys, values, #c.keys, c.unit)
 end
 
 -- True for snapshots, and for those that have keys.
@@ -64,17 +65,17 @@ function snapshot.is(v) return contents[v] ~= nil end
 function snapshot.is_keyed(v) return contents[v].keys ~= nil end
 
 -- A snapshot of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by
--- (nil: the value).
-function snapshot.keyed(keys, values, zero, by)
+-- (nil: the value), UNIT what numbers are printed in (nil: as they are).
+function snapshot.keyed(keys, values, zero, by, unit)
   local v = setmetatable({}, metatable)
-  contents[v] = { keys = keys, values = values, zero = zero, by = by }
+  contents[v] = { keys = keys, values = values, zero = zero, by = by, unit = unit }
   return v
 end
 
--- A snapshot of one value.
-function snapshot.single(value)
+-- A snapshot of one value, in UNIT.
+function snapshot.single(value, unit)
   local v = setmetatable({}, metatable)
-  contents[v] = { value = value }
+  contents[v] = { value = value, unit = unit }
   return v
 end
 

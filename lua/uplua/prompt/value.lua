@@ -221,9 +221,9 @@ end
 
 -- V, of which "_" is the name, for WIDTH columns (nil: the terminal's, or 80).
 function value.show(v, width)
-  local keys, values = nil, nil
-  if type(v) == "function" then keys, values = order.listed(v) end
-  if keys then return value.harmless(printer.entries(keys, values, #keys)) end
+  local keys, values, unit
+  if type(v) == "function" then keys, values, unit = order.listed(v) end
+  if keys then return value.harmless(printer.entries(keys, values, #keys, unit)) end
   if not (record.is(v) or is_plain_table(v) or type(v) == "cdata") then return leaf(v, LONGEST) end
   width = math.max(width or terminal.size() or 80, NARROWEST)
   local out = { width = width, open = {} }
