@@ -61,7 +61,17 @@ local function condition_of(expression)
   })
 end
 
--- SPECS as hits.declare takes them, each with what it has for itself: `where`, and `printed`. OPTIONS: of all.
+-- Whether one of so many expressions, texts or nil, may read e.ret.
+local function reads_result(...)
+  for i = 1, select("#", ...) do
+    local expression = select(i, ...)
+    if expression and expression:find "ret" then return true end
+  end
+  return false
+end
+
+-- SPECS as hits.declare takes them, each with what it has for itself: `where`, and `printed`. OPTIONS: of all, as the
+-- user has given them.
 local function specs_of(specs, options)
   local list, own, of_all = {}, {}, options.print and printing.parse(options.print)
   for i, one in ipairs(type(specs) == "table" and specs or { specs }) do
@@ -79,6 +89,7 @@ local function specs_of(specs, options)
     list[i] = {
       spec, where = condition_of(given.where), key = options.key,
       printed = given.print and printing.parse(given.print) or of_all or nil,
+      asks = reads_result(given.where, given.print, options.where, options.print) or options.key ~= nil,
     }
   end
   return list
@@ -95,9 +106,10 @@ function trace.each(spec, options, fn)
   options, fn = option_table.split(options, fn)
   if type(fn) ~= "function" then error("trace.each: the last argument is a function; options stand before it", 2) end
   options = option_table.read("trace.each", options, OPTIONS)
+  local specs = specs_of(spec, options)
   options.where = condition_of(options.where)
   local ring = require "uplua".ring { size = options.size or "4M" }
-  local parts = hits.declare(ring, specs_of(spec, options), options)
+  local parts = hits.declare(ring, specs, options)
   ring:each(function(record)
     local event = hits.event(parts, record, options)
     if options.key then event.key = record.key end

@@ -92,6 +92,7 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->value_bits = (unsigned)core_number_field(L, -1, "value_bits");
         handler->result_bits = (int)core_number_field(L, -1, "result_bits");
         handler->no_result = core_string_field_in(L, -1, "no_result", arena);
+        handler->maybe_no_result = core_boolean_field(L, -1, "maybe_no_result");
         handler->state = (size_t)core_number_field(L, -1, "state");
         handler->version = (uint32_t)core_number_field(L, -1, "version");
         handler->raw = core_boolean_field(L, -1, "raw");

@@ -26,12 +26,13 @@ void lua_loaded_push_handlers(lua_State *L, const struct lua_loaded *loaded, con
 {
     lua_createtable(L, (int)count, 0); /* list */
     for (size_t i = 0; i < count; i++) {
-        lua_createtable(L, 0, 5); /* list handler */
+        lua_createtable(L, 0, 7); /* list handler */
         set_program(L, loaded, handlers[i].program, "fd", "cookie");
         if (*handlers[i].entry_program)
             set_program(L, loaded, handlers[i].entry_program, "entry_fd", "entry_cookie");
         core_set_boolean(L, "session", handlers[i].session);
         core_set_boolean(L, "reads_registers", handlers[i].reads_registers);
+        core_set_boolean(L, "reads_result", handlers[i].reads_result);
         lua_rawseti(L, -2, (int)i + 1);
     }
 }

@@ -147,15 +147,15 @@ static int sites_list(lua_State *L)
 }
 
 /* Sets `symbol`, the first site's function as people read it, in the table on the top, and `names`, those of all sites,
- * where they differ. */
-static void summarise_names(lua_State *L, const struct sites *sites)
+ * where they differ, or they are WANTED. */
+static void summarise_names(lua_State *L, const struct sites *sites, bool wanted)
 {
-    bool differ = false;
+    bool differ = wanted;
     push_name(L, &sites->items[0]); /* summary symbol */
     for (size_t i = 1; i < sites->count && !differ; i++)
         differ = strcmp(sites->items[i].function, sites->items[0].function) != 0;
     if (differ) {
-        differ = false;
+        differ = wanted;
         lua_createtable(L, (int)sites->count, 0); /* summary symbol names */
         for (size_t i = 0; i < sites->count; i++) {
             push_name(L, &sites->items[i]); /* summary symbol names name */
@@ -192,15 +192,15 @@ static void summarise_leaves(lua_State *L, const struct sites *sites)
 }
 
 /*
- * sites:summary() → { count, symbol, names (nil: all are symbol), at_entry = true if all stand at a function's entry or
- * for its exits, slid = how far all have slid, or -1, leaves, of_go, other = the first function that is not of Go like
- * the first site's (nil: there is none) }
+ * sites:summary([named]) → { count, symbol, names (nil: all are symbol), at_entry = true if all stand at a function's
+ * entry or for its exits, slid = how far all have slid, or -1, leaves, of_go, other = the first function that is not of
+ * Go like the first site's (nil: there is none) }. NAMED: there are names, even if all are symbol
  */
 static int sites_summary(lua_State *L)
 {
     const struct sites *sites = luaL_checkudata(L, 1, SITES);
     const char *other = NULL;
-    bool at_entry = true;
+    bool at_entry = true, named = lua_toboolean(L, 2);
     for (size_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];
         at_entry = at_entry && (site->inside == 0 || site->is_exit) && !site->jumped_to;
@@ -209,7 +209,7 @@ static int sites_summary(lua_State *L)
     }
     lua_createtable(L, 0, 8); /* summary */
     if (sites->count)
-        summarise_names(L, sites);
+        summarise_names(L, sites, named);
     summarise_leaves(L, sites);
     core_set_number(L, "count", (lua_Number)sites->count);
     core_set_number(L, "slid", sites_slid(sites));
@@ -254,6 +254,148 @@ static int sites_result(lua_State *L)
     if (parameters_result(&self->sites, &self->arena, &result, &err))
         return core_absent(L, &err);
     push_argument(L, &result);
+    return 1;
+}
+
+/* Groups of sites whose functions return the same, as far as a handler is concerned. */
+struct result_groups {
+    size_t *of; /* of each site, the number of its group */
+    struct result_group {
+        int bits;         /* of e.ret that count, negative if signed; 0: all */
+        const char *none; /* or what they return is no integer: "double" */
+        size_t count;     /* sites */
+    } * groups;
+    size_t count;
+};
+
+/* The group of functions that return RESULT. Where nobody knows the type, all bits count, as of a long. */
+static struct result_group group_of(const struct function_result *result)
+{
+    const struct argument *type = &result->type;
+    if (!result->why && type->place == ARGUMENT_NOWHERE)
+        return (struct result_group){.none = type->type};
+    bool cut = !result->why && type->kind != ARGUMENT_POINTER && type->bits > -64 && type->bits < 64;
+    return (struct result_group){.bits = cut ? type->bits : 0};
+}
+
+/* Divides COUNT functions that return RESULTS. Its memory is userdata, which it pushes. */
+static struct result_groups divide(lua_State *L, const struct function_result *results, size_t count)
+{
+    struct result_groups divided = {
+        .of = lua_newuserdata(L, (count + 1) * sizeof *divided.of),
+        .groups = lua_newuserdata(L, (count + 1) * sizeof *divided.groups), /* most of which nobody touches */
+    };
+    for (size_t i = 0; i < count; i++) {
+        struct result_group group = group_of(&results[i]);
+        size_t n = 0;
+        while (n < divided.count && (divided.groups[n].bits != group.bits || !divided.groups[n].none != !group.none))
+            n++;
+        if (n == divided.count)
+            divided.groups[divided.count++] = group;
+        divided.of[i] = n;
+        divided.groups[n].count++;
+    }
+    return divided;
+}
+
+/* Moves SITES into objects of their groups, which it sets as `sites` in the tables of the list on the top. */
+static void move_sites(lua_State *L, struct sites *sites, struct result_groups *divided)
+{
+    struct lua_sites **owners = lua_newuserdata(L, divided->count * sizeof *owners); /* list owners */
+    for (size_t n = 0; n < divided->count; n++) {
+        const struct result_group *group = &divided->groups[n];
+        lua_rawgeti(L, -2, (int)n + 1); /* list owners one */
+        owners[n] = core_new_object(L, sizeof **owners, SITES);
+        owners[n]->sites.items = calloc(group->count, sizeof *sites->items);
+        if (!owners[n]->sites.items)
+            luaL_error(L, "out of memory");
+        lua_setfield(L, -2, "sites");
+        lua_pop(L, 1); /* list owners */
+    }
+    for (size_t i = 0; i < sites->count; i++) {
+        struct sites *to = &owners[divided->of[i]]->sites;
+        to->items[to->count++] = sites->items[i];
+    }
+    sites->count = 0;
+    lua_pop(L, 1); /* list */
+}
+
+/* Pushes a list of { function, TEXT = … } of those of SITES that TEXT_OF says something of: a function once. */
+static void push_noted(lua_State *L, const struct sites *sites, const struct function_result *results, bool known)
+{
+    int count = 0;
+    lua_newtable(L); /* list */
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct function_result *result = &results[i];
+        const char *text = known && !result->why && result->type.place == ARGUMENT_NOWHERE ? result->type.type : NULL;
+        if (!known)
+            text = result->why;
+        if (!text || sites->items[i].is_exit)
+            continue;
+        lua_createtable(L, 0, 2); /* list one */
+        push_name(L, &sites->items[i]);
+        lua_setfield(L, -2, "function");
+        core_set_string(L, known ? "type" : "why", text);
+        lua_rawseti(L, -2, ++count);
+    }
+}
+
+/* What the functions of the sites at index 1 return. It pushes memory. */
+static const struct function_result *find_results(lua_State *L, struct lua_sites *self)
+{
+    struct function_result *results = lua_newuserdata(L, (self->sites.count + 1) * sizeof *results);
+    self->arena.exhausted = core_no_memory;
+    self->arena.context = L;
+    parameters_results(&self->sites, &self->arena, results);
+    return results;
+}
+
+/*
+ * sites:by_result() → { { sites, bits, none }, … }: groups of functions, by the bits of e.ret that count, negative if
+ * signed, 0: all; none: what those return, as "double" or "void", is no integer. Where there are several the sites move
+ * into them. And lists of the functions that return none, { { function, type }, … }, and of those whose types nobody
+ * knows, { { function, why }, … }
+ */
+static int sites_by_result(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    lua_settop(L, 1);
+    const struct function_result *results = find_results(L, self);        /* sites results */
+    struct result_groups divided = divide(L, results, self->sites.count); /* sites results of groups */
+    lua_createtable(L, (int)divided.count, 0);                            /* … list */
+    for (size_t n = 0; n < divided.count; n++) {
+        lua_createtable(L, 0, 3); /* … list group */
+        core_set_number(L, "bits", divided.groups[n].bits);
+        core_set_string(L, "none", divided.groups[n].none);
+        if (divided.count == 1) {
+            lua_pushvalue(L, 1);
+            lua_setfield(L, -2, "sites");
+        }
+        lua_rawseti(L, -2, (int)n + 1);
+    }
+    push_noted(L, &self->sites, results, true);  /* … list nothing */
+    push_noted(L, &self->sites, results, false); /* … list nothing unknown */
+    if (divided.count > 1) {
+        lua_pushvalue(L, -3);
+        move_sites(L, &self->sites, &divided);
+        lua_pop(L, 1);
+    }
+    return 3;
+}
+
+/* sites:results() → what the function of each site returns, as sites:result has it; false where nobody knows that */
+static int sites_results(lua_State *L)
+{
+    struct lua_sites *self = luaL_checkudata(L, 1, SITES);
+    const struct function_result *results = find_results(L, self);
+    lua_createtable(L, (int)self->sites.count, 0); /* list */
+    for (size_t i = 0; i < self->sites.count; i++) {
+        if (results[i].why)
+            lua_pushboolean(L, false);
+        else
+            push_argument(L, &results[i].type);
+        lua_rawseti(L, -2, (int)i + 1);
+    }
     return 1;
 }
 
@@ -377,6 +519,8 @@ void sites_open_lua(lua_State *L)
         {"parameters", sites_parameters},
         {"variables", sites_variables},
         {"result", sites_result},
+        {"results", sites_results},
+        {"by_result", sites_by_result},
         {"claim", sites_claim},
         {"distance", sites_distance},
         {"emulated", sites_emulated},

@@ -10,7 +10,10 @@ ALLOCATORS := $(if $(JEMALLOC),jemalloc) $(if $(TCMALLOC),tcmalloc) $(if $(MIMAL
 # variables.c by both compilers, and at fixed addresses for gdb.
 VARIABLES := $(foreach compiler,gcc clang,$(foreach level,0 1 2 3,$(OUT)/targets/variables-$(compiler)-O$(level))) $(addprefix $(OUT)/targets/variables-fixed-,O0 O2)
 
-TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables,$(TARGETS)) $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+# What functions return, by both compilers: what is in the upper half of a register is theirs to choose.
+RETURNS := $(foreach name,return_widths return_types,$(foreach compiler,gcc clang,$(foreach level,0 2,$(OUT)/targets/$(name)-$(compiler)-O$(level))))
+
+TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/leak-static $(OUT)/targets/usdt-static $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
@@ -172,6 +175,22 @@ $(addprefix $(OUT)/targets/variables-fixed-,O0 O2): $(OUT)/targets/variables-fix
 $(addprefix $(OUT)/targets/variables-clang-,O0 O1 O2 O3): $(OUT)/targets/variables-clang-%: tests/targets/variables.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CLANG) -std=gnu11 -$* -g -w -fpie -pie -o $@ $<
+
+$(addprefix $(OUT)/targets/return_widths-gcc-,O0 O2): $(OUT)/targets/return_widths-gcc-%: tests/targets/return_widths.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -$* -g -w -o $@ $<
+
+$(addprefix $(OUT)/targets/return_widths-clang-,O0 O2): $(OUT)/targets/return_widths-clang-%: tests/targets/return_widths.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CLANG) -std=gnu11 -$* -g -w -o $@ $<
+
+$(addprefix $(OUT)/targets/return_types-gcc-,O0 O2): $(OUT)/targets/return_types-gcc-%: tests/targets/return_types.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) -$* -g -w -o $@ $<
+
+$(addprefix $(OUT)/targets/return_types-clang-,O0 O2): $(OUT)/targets/return_types-clang-%: tests/targets/return_types.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CLANG) --driver-mode=g++ -$* -g -w -o $@ $<
 
 $(OUT)/targets/typed-clang: tests/targets/typed.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)

@@ -90,9 +90,12 @@ A handler is a function of one argument, the event:
 
   [==[
 `typed = true`, which `up.retprobe` sets, cuts `e.ret` to the integer type that the function returns by debug
-information or by the kernel's types; of one that returns a `double` or a structure, `e.ret` is refused. If a
-probe has a list of specs, `e.probe` is the whole list for `up.uprobe`, and for `up.probe` the first spec that names the
-place.
+information or by the kernel's types, of many functions each to its own; of one that returns nothing, a `double` or a
+structure, `e.ret` is refused. Where only some of a probe's functions do, it is nil at their returns, and a warning
+names them; another one names those whose type is not known, of which it is the whole register.
+
+If a probe has a list of specs, `e.probe` is the whole list for `up.uprobe`, and for `up.probe` the first spec that
+names the place.
 
 A handler may use locals, `if`, `and`, `or`, `not`, comparisons, 64-bit integer arithmetic, `bit.*`, records `{ bytes =
 e.arg0 }` and tuples `{ e.comm, e.pid }` as keys and values, and constants and functions of the script (functions are

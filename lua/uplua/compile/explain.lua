@@ -112,12 +112,13 @@ local function add_code(lines, program)
   end
 end
 
-local function add_program(lines, program, probe)
+local function add_program(lines, program, probe, remarks)
   local where = part_of(program, probe)
   local title = ("%s %s"):format(probe.provider.name, text.escape(probe.spec))
   lines[#lines + 1] = where and ("%s (%s)"):format(title, where) or title
   if probe.where then row(lines, "at", probe.where) end
   add_places(lines, probe)
+  for i, remark in ipairs(remarks) do row(lines, i == 1 and "returns" or "", remark) end
   local scratch = program.scratch > 0 and ", " .. plural(program.scratch, "byte") .. " of other memory" or ""
   local stack = plural(program.stack, "byte")
   row(lines, "takes", ("%s, %s of stack%s"):format(plural(program.count, "instruction"), stack, scratch))
@@ -157,12 +158,13 @@ local function add_kernel(lines)
 end
 
 -- The report, a string, of what compiler:compile() returned for PROBES (uplua.probe.handler). OWN(name) is what stands
--- for the probe of the program NAME, which no handler has.
-function explain.report(compiled, probes, own)
+-- for the probe of the program NAME, which no handler has. REMARKS(probe): a list of what there is to know of e.ret.
+function explain.report(compiled, probes, own, remarks)
   local lines = {}
   add_kernel(lines)
   for _, program in ipairs(compiled.programs) do
-    add_program(lines, program, probes[program.handler] or own(program.name))
+    local probe = probes[program.handler] or own(program.name)
+    add_program(lines, program, probe, remarks(probe))
   end
   add_maps(lines, compiled.maps)
   return table.concat(lines, "\n"):gsub("\n+$", "") .. "\n"

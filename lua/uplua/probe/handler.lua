@@ -23,7 +23,12 @@ local handler = {}
 --   arguments     what e.args has, as below
 --   trampoline    where the kernel has its functions return to: the address as text
 --   value_bits, result_bits  how many bits e.value and e.ret have, negative if signed; 0: whole words
---   no_result     why there is no e.ret: what the functions return, "double", which is in no register of integers
+--   no_result     why there is no e.ret: what the functions return, "double", which is in no register of integers, or
+--                 "void"
+--   maybe_no_result  the handle has records of functions that return integers, and others: e.ret may be nil, and is
+--                 where there is no_result
+--   results       what results.warn and .explain say of e.ret (uplua.probe.results)
+--   all_names     e.func of all records that the handle's sites are divided into; {}: another one of them has these
 --   of_go         the functions are Go's, which are called in another way
 --   by_instruction  returns are seen at return instructions
 --   raw           the probe is of all system calls: its arguments are registers
@@ -48,7 +53,8 @@ local FIELDS = {
   provider = "table", spec = "string", handler = "function", handle = "table", sites = "userdata", summary = "table",
   places = "table", skipped = "table", where = "string",
   symbol = "string", functions = "boolean", arguments = "table", trampoline = "string", value_bits = "number",
-  result_bits = "number", no_result = "string", of_go = "boolean", by_instruction = "boolean", raw = "boolean",
+  result_bits = "number", no_result = "string", maybe_no_result = "boolean", results = "table", all_names = "table",
+  of_go = "boolean", by_instruction = "boolean", raw = "boolean",
   user_memory = "boolean",
   of_kernel = "boolean",
   no_registers = "boolean",
@@ -125,7 +131,7 @@ end
 -- The description of PROBE for the compiler (src/lua/handler.c).
 function handler.describe(probe)
   local summary = probe.summary or summarise(probe.places or {})
-  if summary.names then check_names(probe, summary.names) end
+  if summary.names then check_names(probe, probe.all_names or summary.names) end
   return {
     kind = probe.provider.name, probe = probe.spec, handle = capture.handle(probe.handler),
     symbol = probe.symbol or summary.symbol, names = summary.names,
@@ -134,7 +140,7 @@ function handler.describe(probe)
     user_memory = probe.user_memory, of_kernel = probe.of_kernel, no_registers = probe.no_registers, raw = probe.raw,
     state = probe.handle and probe.handle.number or 0, version = probe.handle and probe.handle.version or 0,
     value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, no_result = probe.no_result,
-    of_go = probe.of_go,
+    maybe_no_result = probe.maybe_no_result, of_go = probe.of_go,
     by_instruction = probe.by_instruction, unfiltered = probe.unfiltered, of_processes = probe.of_processes,
     of_every_cpu = probe.of_every_cpu,
   }

@@ -10,6 +10,7 @@ local map      = require "uplua.base.map"
 local object   = require "uplua.objects.object"
 local options  = require "uplua.options"
 local output   = require "uplua.objects.output"
+local results  = require "uplua.probe.results"
 local run      = require "uplua.base.run"
 local timing   = require "uplua.base.timing"
 
@@ -146,7 +147,7 @@ function load.compile_only(probes)
   if options.check then
     kept().checked = #probes
   elseif options.explain then
-    io.write(require "uplua.compile.explain".report(compiled, probes, own))
+    io.write(require "uplua.compile.explain".report(compiled, probes, own, results.explain))
   end
 end
 
@@ -159,7 +160,7 @@ function load.explained(probes)
   options.explain = true
   local ok, result = pcall(function()
     local compiler, description = prepare(probes)
-    return require "uplua.compile.explain".report(compiler:compile(description), probes, own)
+    return require "uplua.compile.explain".report(compiler:compile(description), probes, own, results.explain)
   end)
   options.explain = before
   if not ok then error(result, 0) end
@@ -254,6 +255,7 @@ function load.handlers(probes)
   add_own(list, loaded, contract.CALLS_END_PROGRAM)
   for i, probe in ipairs(probes) do
     local program = programs[i]
+    if program.reads_result then results.warn(probe) end
     list[#list + 1] = { probe = probe, program = program, number = i - 1,
                         paired = (program.entry_fd or program.session) and true }
   end

@@ -138,7 +138,7 @@ end
 
 -- How what a function returns is shown, RESULT (sites:result, kernel.result): { show } or { whole }; nil where nobody
 -- knows what that is; false: it returns nothing. { unseen = text }: what handlers cannot read, such as a double. TAKING
--- and DEPTH: as of parameters.
+-- and DEPTH: as of parameters; nil: of pointers the address is all.
 function fields.of_result(result, taking, depth)
   if not result then return nil end
   if result.place == "nowhere" then return result.type ~= "void" and { unseen = unreadable(result) } end
@@ -146,7 +146,7 @@ function fields.of_result(result, taking, depth)
   if result.kind == "pointer" then
     local function show(value) return as_address(value ~= 0 and value or nil) end
     local type = type_of(result)
-    return { show = show, whole = type and taking:pointer(type, "e.ret", depth) }
+    return { show = show, whole = type and taking and taking:pointer(type, "e.ret", depth) }
   end
   if result.typed and result.bits == -32 then return { show = as_error } end
   return { show = show_of_integer(result), plain = plain_of_integer(result) }
@@ -155,6 +155,21 @@ end
 -- A register whose width and sign are not known.
 fields.RAW = { show = as_raw }
 fields.INTEGER = { show = as_integer }
+
+-- of_results(sites, results): the same by the names of the functions of SITES, a list, which return RESULTS
+-- (sites:results). Where functions of one name return different things, a result may be either's.
+function fields.of_results(sites, results)
+  local by_name, type_by_name = {}, {}
+  for i, result in ipairs(results) do
+    local name = sites[i].name
+    local type = result and ("%s %s %d %s"):format(result.kind, result.place or "", result.bits, result.type) or ""
+    local is_first = by_name[name] == nil
+    if is_first and result then by_name[name] = fields.of_result(result) end
+    if is_first and not result or type_by_name[name] and type_by_name[name] ~= type then by_name[name] = fields.RAW end
+    type_by_name[name] = type
+  end
+  return by_name
+end
 
 -- A parameter of a function. A value that handlers cannot read, such as a double, is in no record.
 local function parameter_field(parameter, index, taking, depth, part)

@@ -11,13 +11,14 @@ local named     = require "uplua.trace.syscall"
 local printing  = require "uplua.trace.printing"
 local probe     = require "uplua.probe.any"
 local providers = require "uplua.probe.providers"
+local results   = require "uplua.probe.results"
 local text      = require "uplua.base.text"
 
 local hits = {}
 
 -- How PART, of provider.hits, is shown: with `fields`, of its arguments; `returned`, of what is returned, or false,
--- where nothing is; `calls`, where it is all system calls, what they are by their numbers; `taking`, what handlers take
--- besides. PRINTED: what is printed instead, or nil.
+-- where nothing is; `returned_by`, the same by the functions' names; `calls`, where it is all system calls, what they
+-- are by their numbers; `taking`, what handlers take besides. PRINTED: what is printed instead, or nil.
 local function complete(part, returns, depth, printed)
   local of_kernel = part.result and part.result.kernel or false
   for _, parameter in ipairs(part.parameters or {}) do of_kernel = of_kernel or parameter.kernel or false end
@@ -29,17 +30,18 @@ local function complete(part, returns, depth, printed)
   elseif part.result then
     part.returned = fields.of_result(part.result, part.taking, depth)
   elseif part.raw then
-    part.returned = fields.RAW
+    part.returned, part.returned_by = fields.RAW, fields.of_results(part.sites, part.results and part.results() or {})
   end
   part.calls = part.of_any and call.set() or nil
   return part
 end
 
 -- What SPEC stands for: a list of parts. Each becomes a probe of its own, the spec part.probe. A provider says besides
--- what is known of its arguments: parameters, by debug information or the kernel's types; arguments, by name; of_event,
--- fields of the event; by_number, without names; or numbered, how many words there are; and of what it returns: result,
--- or raw, true where functions return different things. Of system calls `of_call` is true, and of all of them by one
--- probe `of_any`; of functions `sites` are where they are.
+-- what is known of its arguments: parameters, by debug information or the kernel's types; arguments, by name;
+-- of_event, fields of the event; by_number, without names; or numbered, how many words there are; and of what it
+-- returns: result, or raw, true where functions return different things, or nobody knows what, and then results(), of
+-- each site. Of system calls `of_call` is true, and of all of them by one probe `of_any`; of functions `sites` are
+-- where they are.
 local function parts_of(spec, returns, depth, printed)
   local provider, rest = providers.of_spec(spec)
   if returns and not provider.at_return then
@@ -65,8 +67,8 @@ local function record_of(part, id, options)
     if field.source then parts[#parts + 1] = ("a%d = %s"):format(i, field.source) end
     if field.otherwise then parts[#parts + 1] = ("b%d = %s"):format(i, field.otherwise) end
   end
-  local unseen = part.returned and part.returned.unseen
-  if part.returns then parts[#parts + 1] = unseen and "elapsed = e.elapsed" or "ret = e.ret, elapsed = e.elapsed" end
+  local nothing = part.result and part.result.place == "nowhere" -- in a register that handlers see
+  if part.returns then parts[#parts + 1] = nothing and "elapsed = e.elapsed" or "ret = e.ret, elapsed = e.elapsed" end
   local method = options.kernel and "kstack" or nil
   if options.stack then method = method and "stack" or "ustack" end
   if method then parts[#parts + 1] = ("stack = e:%s()"):format(method) end
@@ -122,10 +124,17 @@ local function arguments_of_call(of, record)
   return arguments
 end
 
--- What the call of EVENT returned, as a text, its plain value, and the tree where it is one.
-local function result_of(part, event, record, options)
+-- How what RECORD, of PART, has of its function's result is shown: as fields.of_result says.
+local function shown_of(part, record)
+  local own = part.returned_by and part.returned_by[record.name]
+  if own == nil then return part.returned end
+  return own
+end
+
+-- What the call of EVENT returned, as a text, its plain value, and the tree where it is one. RETURNED: shown_of it.
+local function result_of(part, event, record, options, returned)
   if part.of_call then return call.result(event.ret), event.ret end
-  local returned = part.returned or fields.INTEGER
+  returned = returned or fields.INTEGER
   if returned.whole then
     local plain, shown = returned.whole(record)
     local is_text = type(shown) == "string"
@@ -165,9 +174,9 @@ end
 
 -- declare(sink, specs, options): declares probes of SPECS that emit into SINK, a ring or a recorder, what their hits
 -- are. Each is { spec, where = fn, printed =, key = a function of the event whose value the record has, options = of
--- the probe }. OPTIONS: returns, min, where, a function, stack, kernel, depth, as of trace.each; timed, SINK knows the
--- time of a record; thread_only, a record has the number of the thread, and not its name and process. Returns the parts
--- that hits.event asks for.
+-- the probe, asks = true where one of these is the user's, and may read e.ret }. OPTIONS: returns, min, where, a
+-- function, stack, kernel, depth, as of trace.each; timed, SINK knows the time of a record; thread_only, a record has
+-- the number of the thread, and not its name and process. Returns the parts that hits.event asks for.
 function hits.declare(sink, specs, options)
   local least, where, parts, by_spec, list = options.min or 0, options.where, {}, {}, {}
   for i, one in ipairs(specs) do list[i], by_spec[one[1]] = one[1], one end
@@ -184,10 +193,17 @@ function hits.declare(sink, specs, options)
       end)
     end
   end
+  local function declare_all(spec)
+    for _, part in ipairs(parts_of(spec, options.returns, options.depth or 0, by_spec[spec].printed)) do
+      declare(part, by_spec[spec])
+    end
+  end
   claims.share(function() -- a hit that several of the specs mean is one
     for _, spec in ipairs(probe.in_order(list)) do
-      for _, part in ipairs(parts_of(spec, options.returns, options.depth or 0, by_spec[spec].printed)) do
-        declare(part, by_spec[spec])
+      if by_spec[spec].asks then
+        declare_all(spec)
+      else
+        results.show(function() declare_all(spec) end)
       end
     end
   end)
@@ -203,17 +219,18 @@ function hits.event(parts, record, options)
   if part.returns then event.ret, event.elapsed = record.ret, record.elapsed end
   if options.stack or options.kernel then event.stack = record.stack end
   trees[event] = {}
-  if part.returned == false then event.ret = nil end
+  local returned = shown_of(part, record)
+  if returned == false then event.ret = nil end
   if part.printed then
     event.arguments = {}
     event.call, event.values = printed_of(part, record)
     return event
   end
   event.arguments = of and arguments_of_call(of, record) or arguments_of(part, record, options, trees[event])
-  if part.returned and part.returned.unseen then
-    event.result = part.returned.unseen
+  if returned and returned.unseen then
+    event.result = returned.unseen
   elseif event.ret ~= nil then
-    event.result, event.returned, trees[event].result = result_of(part, event, record, options)
+    event.result, event.returned, trees[event].result = result_of(part, event, record, options, returned)
   end
   event.call = hits.line(event)
   return event

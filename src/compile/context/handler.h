@@ -61,7 +61,8 @@ struct handler {
     bool of_kernel;        /* of another one: here they lead to the kernel's */
     int result_bits;       /* so many of e.ret count, negative if signed; 0: all */
     const char *no_result; /* there is no e.ret, since the function returns this: "double"; NULL or "": there is */
-    unsigned value_bits;   /* of a watched place that is read or written; 0: it is executed */
+    bool maybe_no_result; /* e.ret is nil of some functions of the script's probe: of those that NO_RESULT is told of */
+    unsigned value_bits;  /* of a watched place that is read or written; 0: it is executed */
     /* the function is Go's: its arguments are elsewhere, and a return handler runs at its return instructions */
     bool of_go;
     bool by_instruction; /* a return handler runs at return instructions, as Go's do */
@@ -75,6 +76,7 @@ struct handler {
     bool session;           /* attach PROGRAM as a session */
     char names_map[16];     /* that func_names_fill has to fill; "": none */
     bool reads_registers;   /* its context must have all of the CPU's, which a link of many kprobes does not give it */
+    bool reads_result;      /* it has e.ret, of which there may be something to say (lua/uplua/probe/results.lua) */
     bool net;               /* it takes what a probe costs off e.elapsed: COST_COUNTERS are to be filled */
 };
 

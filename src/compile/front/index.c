@@ -106,6 +106,32 @@ static struct value *variables_of(struct build *build)
     return build->function->variables;
 }
 
+/* e.ret, FIELD. Where it may be nil of other functions of the probe, it may be nil here, too: all programs of a handler
+ * have the same types. */
+static struct value *result_value(struct build *build, const struct event_field *field)
+{
+    struct handler *handler = build->function->handler;
+    bool is_none = handler->no_result && *handler->no_result;
+    const char *whose = handler->symbol ? handler->symbol : handler->probe;
+    if (is_none && !handler->maybe_no_result && !strcmp(handler->no_result, "void"))
+        build_fail(build, "e.ret: %s returns nothing", whose);
+    if (is_none && !handler->maybe_no_result)
+        build_fail(build, "e.ret: %s returns %s, which is in no register that handlers see", whose, handler->no_result);
+    handler->reads_result = true;
+    struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
+    value->event = field;
+    value->name = field->name;
+    value->type = field->type;
+    if (handler->maybe_no_result) {
+        value->type = handler->result_bits ? type_of_bits(handler->result_bits) : field->type;
+        value->type.optional = true;
+    } else if (handler->result_bits) {
+        value = build_value(build, IR_CAST, &value, 1);
+        value->number = handler->result_bits;
+    }
+    return value;
+}
+
 static struct value *index_event(struct build *build, struct value *event, const char *name)
 {
     const struct provider *provider = build->function->handler->provider;
@@ -147,9 +173,8 @@ static struct value *index_event(struct build *build, struct value *event, const
         return watched_value(build, event);
     if (field->source == EVENT_PARENT)
         return parent(build, event);
-    if (field->source == EVENT_RETURN && handler->no_result && *handler->no_result)
-        build_fail(build, "e.ret: %s returns %s, which is in no register that handlers see",
-                   handler->symbol ? handler->symbol : handler->probe, handler->no_result);
+    if (field->source == EVENT_RETURN)
+        return result_value(build, field);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
     value->event = field;
     value->name = field->name;
@@ -158,10 +183,6 @@ static struct value *index_event(struct build *build, struct value *event, const
         value->type.ctype = task_type(build);
     if (field->source == EVENT_FUNC)
         value->type.capacity = names_capacity(handler);
-    if (field->source == EVENT_RETURN && handler->result_bits) {
-        value = build_value(build, IR_CAST, &value, 1);
-        value->number = handler->result_bits;
-    }
     return value;
 }
 

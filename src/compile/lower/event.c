@@ -359,6 +359,19 @@ static struct operand field_value(struct lower *lower, const struct event_field 
     return (struct operand){0};
 }
 
+/* e.ret of a probe of which some functions return no integer: those of the handler, or others. */
+static void result_lower(struct lower *lower, struct place *place)
+{
+    const struct handler *handler = lower->function->handler;
+    bool is_there = !handler->no_result || !*handler->no_result;
+    place->value = operand_immediate(0);
+    if (is_there)
+        place->value = provider_of(lower)->result(lower);
+    if (is_there && handler->result_bits)
+        place->value = lower_cast(lower->program, place->value, handler->result_bits);
+    place->present = machine_copy(lower->program, operand_immediate(is_there));
+}
+
 void probe_event_field(struct lower *lower, struct value *value)
 {
     struct place *place = lower_place(lower, value);
@@ -376,6 +389,8 @@ void probe_event_field(struct lower *lower, struct value *value)
     } else if (event->source == EVENT_REGISTER) {
         bool is_place = value->number == arch_cpu.instruction_pointer && !is_return(lower);
         place->value = is_place ? provider_of(lower)->ip(lower) : register_at(lower, (int)value->number, "e.regs");
+    } else if (event->source == EVENT_RETURN && value->type.optional) {
+        result_lower(lower, place);
     } else {
         place->value = field_value(lower, event);
         place->capacity = value->type.capacity;

@@ -180,7 +180,7 @@ static struct operand divide_checked(struct lower *lower, const struct value *va
     return machine_choose(program, join, zero, operand_immediate(0), quotient);
 }
 
-static struct operand cast(struct program *program, struct operand a, int64_t bits)
+struct operand lower_cast(struct program *program, struct operand a, int64_t bits)
 {
     int64_t width = bits < 0 ? -bits : bits;
     if (width == 64)
@@ -211,7 +211,7 @@ static struct operand arithmetic(struct lower *lower, struct value *value)
     case IR_BNOT:
         return machine_alu(program, BPF_XOR, a, operand_immediate(-1));
     case IR_CAST:
-        return cast(program, a, value->number);
+        return lower_cast(program, a, value->number);
     case IR_SHL ... IR_SAR:
         /* Shift counts are taken modulo 64, as LuaJIT does. */
         b = b.kind == OPERAND_IMMEDIATE ? operand_immediate(b.number & 63)

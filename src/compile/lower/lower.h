@@ -69,6 +69,8 @@ unsigned lower_ledger(struct lower *lower, const char *cause);
 struct machine_block *lower_loss(struct lower *lower, unsigned entry, struct machine_block *to, int64_t result);
 /* A block that goes straight to TO: a way there of its own, for what a phi of TO is on it. */
 struct machine_block *lower_way(struct lower *lower, struct machine_block *to);
+/* A cut to BITS, negative if signed, as of IR_CAST. */
+struct operand lower_cast(struct program *program, struct operand a, int64_t bits);
 /* Places what losses that end the program lead to: last of all. */
 void lower_fatal_losses(struct lower *lower);
 /* Goes on in a new block if A CODE B, to OTHERWISE if not. */

@@ -10,7 +10,8 @@
 #include "sym/debugentry.h"
 #include "sym/debugtypes.h"
 
-enum { MAX_FUNCTIONS = 64 };
+/* That are compared; and whose results are looked up one by one, each some 0.1 ms. */
+enum { MAX_FUNCTIONS = 64, MAX_RESULTS = 10000 };
 
 static const char purpose[] = "by which the arguments of its functions have names";
 
@@ -269,4 +270,76 @@ int parameters_result(const struct sites *sites, struct arena *arena, struct arg
                              sites->items[i].function);
     }
     return 0;
+}
+
+/* --- the results of many --- */
+
+/* The debug information of a file, for one site of it after the other. */
+struct opened {
+    const char *path; /* NULL: of none yet */
+    struct debuginfo *debuginfo;
+    const char *why; /* there is no DEBUGINFO */
+};
+
+static const char too_many[] = "only the first 10,000 functions of a probe are looked up";
+static const char returned[] = "by which it is known what its functions return";
+
+/* Makes *OPENED that of SITE's file. A file is opened once for all of its sites, which stand one behind the other. */
+static void open_of(const struct site *site, struct arena *arena, struct opened *opened)
+{
+    struct module module = {.path = site->path, .name = site->module};
+    struct binary *binary = NULL;
+    struct error err = {0};
+    if (opened->path && !strcmp(opened->path, site->path))
+        return;
+    *opened = (struct opened){.path = site->path};
+    int result = binary_open(&module, &binary, &err);
+    if (!result)
+        result = debug_keep(binary, site->function, returned, &opened->debuginfo, &err);
+    if (result == -ENODATA)
+        opened->why = arena_format(arena, "%s has no debug information", site->module);
+    else if (result)
+        opened->why = arena_string(arena, err.text, strlen(err.text));
+    binary_close(binary);
+}
+
+static struct function_result result_of_function(const struct site *site, uint64_t entry, const struct opened *opened,
+                                                 struct arena *arena)
+{
+    struct debugfunction function;
+    if (!opened->debuginfo)
+        return (struct function_result){.why = opened->why};
+    if (debugfunction_at(opened->debuginfo, entry, &function))
+        return (struct function_result){
+            .why = arena_format(arena, "the debug information of %s does not describe it", site->module)};
+    if (function.of_go)
+        return (struct function_result){.why = "it is written in Go, whose functions may return several values"};
+    if (function.foreign && !is_rust(site, &function))
+        return (struct function_result){
+            .why =
+                arena_format(arena, "it is written in %s, which has calling conventions of its own", function.foreign)};
+    if (function.address != entry)
+        return (struct function_result){.why = "it is a part of a function that is entered by a jump"};
+    return (struct function_result){.type = result_of(function.result, arena)};
+}
+
+void parameters_results(const struct sites *sites, struct arena *arena, struct function_result *results)
+{
+    struct opened opened = {0};
+    uint64_t before = 0;
+    size_t looked_up = 0;
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct site *site = &sites->items[i];
+        uint64_t entry = site->address - site->slid - (site->is_exit ? site->inside : 0);
+        if (opened.path && !strcmp(opened.path, site->path) && entry == before) { /* its exits follow an entry */
+            results[i] = results[i - 1];
+            continue;
+        }
+        before = entry;
+        open_of(site, arena, &opened);
+        if (opened.debuginfo && ++looked_up > MAX_RESULTS)
+            results[i] = (struct function_result){.why = too_many};
+        else
+            results[i] = result_of_function(site, entry, &opened, arena);
+    }
 }

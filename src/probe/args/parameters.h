@@ -19,3 +19,13 @@ int parameters_find(const struct sites *sites, bool at_return, struct arena *are
  * above.
  */
 int parameters_result(const struct sites *sites, struct arena *arena, struct argument *result, struct error *err);
+
+/* What one function returns: its type, or WHY nobody knows that, in words that follow its name; NULL: it is known. */
+struct function_result {
+    struct argument type; /* as of parameters_result */
+    const char *why;
+};
+
+/* What the function of each of SITES returns: RESULTS has as many, whose texts are in ARENA. Behind the first 10,000
+ * functions nobody looks, which is said. */
+void parameters_results(const struct sites *sites, struct arena *arena, struct function_result *results);

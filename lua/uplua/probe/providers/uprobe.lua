@@ -2,12 +2,12 @@
 local claims             = require "uplua.probe.claims"
 local core               = require "uplua.core"
 local declare            = require "uplua.probe.declare"
-local handlers           = require "uplua.probe.handler"
 local late_modules       = require "uplua.target.late_modules"
 local loop               = require "uplua.base.loop"
 local lost_returns       = require "uplua.probe.lost_returns"
 local option_table       = require "uplua.base.option_table"
 local options            = require "uplua.options"
+local results            = require "uplua.probe.results"
 local setup              = require "uplua.probe.setup"
 local text               = require "uplua.base.text"
 
@@ -63,7 +63,6 @@ end
 local function declare_at(provider, name, mine, sites, given, claim)
   local kind = provider.name
   if not claim:sites(sites, kind) then return end
-  local result = given.typed and (sites:result()) or nil
   local summary, first, skipped = sites:summary(), sites:list(1)
   warn_skipped(kind, name, skipped)
   lost_returns.note(summary.leaves)
@@ -71,10 +70,14 @@ local function declare_at(provider, name, mine, sites, given, claim)
     error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own")
       :format(kind, name, first[1]["function"], summary.other), 0)
   end
-  declare.probe { provider = provider, spec = name, sites = sites, summary = summary, of_go = summary.of_go,
-                  by_instruction = given.returns == "instructions", skipped = skipped, handle = mine,
-                  functions = true, attach = attach_function(sites),
-                  result_bits = handlers.result_bits(result), no_result = handlers.no_result(result) }
+  local groups = given.typed and results.divide(sites, summary, given.shown) or { { sites = sites, summary = summary } }
+  for i, group in ipairs(groups) do
+    group.provider, group.spec, group.handle, group.functions = provider, name, mine, true
+    group.of_go, group.by_instruction = summary.of_go, given.returns == "instructions"
+    group.skipped, group.all_names = i == 1 and skipped or nil, i == 1 and summary.names or {}
+    group.attach = attach_function(group.sites)
+    declare.probe(group)
+  end
 end
 
 -- True if what HANDLER becomes has to do with where its probe is: arguments by name.
@@ -143,7 +146,7 @@ local function declare_functions(provider, spec, given, handler)
   local slide = given.slide or "exact"
   local returns = provider.of_return and (given.returns or options.returns or "address")
   if returns == "address" and given.throws == false then returns = "surely" end
-  given = { typed = given.typed, returns = returns }
+  given = { typed = given.typed, returns = returns, shown = results.are_shown() }
   local function resolve(which, pid)
     return declare.try(kind .. " ", 0, core.probe.resolve, which, slide, returns, pid)
   end
@@ -220,7 +223,8 @@ local function hits(rest, returns, spec)
   local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
   if not ok or not sites then return { { probe = spec } } end -- the probe tells why, or waits for the library
   local list, result = sites:list(), returns and sites:result() or nil
-  local numbered = { { probe = spec, result = result, raw = returns and not result and #list > 1, sites = list } }
+  local numbered = { { probe = spec, result = result, raw = returns and not result and #list > 1, sites = list,
+                       results = function() return sites:results() end } }
   local parameters = sites:parameters(returns)
   if parameters and is_whole(parameters, #list) and (not returns or result) then
     return { { probe = spec, parameters = parameters, result = result, sites = list } }
@@ -231,10 +235,12 @@ local function hits(rest, returns, spec)
     if not seen[one] then
       if #parts == MOST_FUNCTIONS then return numbered end
       local _, own = pcall(core.probe.resolve, one, "exact", returns)
-      parameters = type(own) == "userdata" and own:parameters(returns) or nil
+      local found = type(own) == "userdata"
+      parameters = found and own:parameters(returns) or nil
       named = named or parameters
-      result = returns and parameters and own:result() or nil
-      parts[#parts + 1] = { probe = one, parameters = parameters, result = result, sites = { site } }
+      result = returns and found and own:result() or nil
+      parts[#parts + 1] =
+        { probe = one, parameters = parameters, result = result, raw = returns and not result, sites = { site } }
       seen[one] = true
     end
   end
