@@ -220,7 +220,8 @@ is lost between the two: a handler that runs meanwhile counts before or after.
 - **Buckets.** `hist` has a bucket for each power of two. `lhist(0, 100, 10)` has one for each 10 values from 0 on, one
   below, and one for 100 and above; at most 1,000,000. `hdr(digits)` keeps every value to so many significant digits (1
   to 4), as HdrHistogram does; negative values share one bucket. `h:buckets()` has those with values, in order. `low`
-  and `high` are the least and the greatest integer of a bucket, where it has no end -`math.huge` or `math.huge`.
+  and `high` are the least and the greatest integer of a bucket, where it has no end -`math.huge` or `math.huge`. Beyond
+  2^53, where a number is not each integer, `high` is the greatest of the bucket that it can be.
 - **Units.** `up.hist { unit = "ns" }`, `up.lhist(0, 4096, 512, { unit = "bytes" })`, `up.hdr { unit = "count" }`, and
   `up.stats`, `up.sum`, `up.count`, `up.min` and `up.max` alike: `print` shows `[1.0 us, 2.0 us)`, `1.5 KB`, `1,204`.
   The numbers that a script reads stay as they were added.

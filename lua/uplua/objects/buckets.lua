@@ -1,5 +1,6 @@
 -- The range of values of each bucket of a histogram, and how buckets are drawn. A scheme has
---   lowest(i), highest(i)   the least and the greatest integer of bucket i, as numbers; infinite where it is open
+--   lowest(i), highest(i)   the least and the greatest integer of bucket i, as numbers; infinite where it is open.
+--                           Beyond 2^53, where not each integer is a number, the greatest one that is
 --   row(i, stride)          the row of the picture that bucket i belongs to: a multiple of STRIDE, ascending with the
 --                           values
 --   label(row, stride, unit)  what stands beside it; the unit may be nil
@@ -11,6 +12,13 @@ local buckets = {}
 
 local LEAST, MOST = -math.huge, math.huge
 local UNITS = { "", "K", "M", "G", "T", "P", "E" }
+
+-- The greatest integer below VALUE, positive and a whole number too, that is a number. Numbers have 53 bits.
+local function below(value)
+  local fraction, exponent = math.frexp(value) -- value = fraction * 2^exponent
+  local step = 2 ^ (exponent - (fraction == 0.5 and 54 or 53))
+  return value - math.max(1, step)
+end
 
 -- 2^k, of a unit or as 1024 → "1K"
 local function power(k, unit)
@@ -37,7 +45,7 @@ function buckets.log2()
   local scheme = { label = power_label }
   function scheme.row(i) return i - 1 end
   function scheme.lowest(i) return i == 0 and LEAST or i == 1 and 0 or 2 ^ (i - 2) end
-  function scheme.highest(i) return i == 0 and -1 or i == 1 and 0 or 2 ^ (i - 1) - 1 end
+  function scheme.highest(i) return i == 0 and -1 or i == 1 and 0 or below(2 ^ (i - 1)) end
   return scheme
 end
 
@@ -77,7 +85,7 @@ function buckets.hdr(digits)
   function scheme.highest(i)
     if i == last then return -1 end
     local low, width = edge(i)
-    return low + width - 1
+    return below(low + width)
   end
   function scheme.row(i) return power_row(scheme.lowest(i)) end
   return scheme

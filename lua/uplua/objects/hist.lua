@@ -55,7 +55,8 @@ function methods:percentile(p)
 end
 
 -- The buckets that have values, in order: { low =, high =, count = }, of which low and high are the least and the
--- greatest integer that belongs there, rounded beyond 2^53; -math.huge and math.huge where there is no end.
+-- greatest integer that belongs there; beyond 2^53, the greatest that a number holds. -math.huge and math.huge where
+-- there is no end.
 function methods:buckets()
   local list, scheme = {}, self.scheme
   for i, entry in ipairs(self.entries) do
