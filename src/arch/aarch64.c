@@ -32,6 +32,8 @@ const struct arch_cpu arch_cpu = {
     .return_address = 30 * 8,
     .elf_machine = EM_AARCH64,
     .relocation_indirect = R_AARCH64_IRELATIVE,
+    .relocation_relative = R_AARCH64_RELATIVE,
+    .relocation_address = R_AARCH64_ABS64,
     .relocation_thread_offset = R_AARCH64_TLS_TPREL,
     .library_folder = "aarch64-linux-gnu",
 };

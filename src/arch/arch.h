@@ -26,6 +26,8 @@ extern const struct arch_cpu {
     int return_address;  /* of the register that holds it at entry; -1: it is at [stack pointer] */
     uint16_t elf_machine;
     uint32_t relocation_indirect;      /* type of relocations that call a resolver (R_…_IRELATIVE) */
+    uint32_t relocation_relative;      /* of those that fill in an address of the same file */
+    uint32_t relocation_address;       /* of those that fill in a symbol's */
     uint32_t relocation_thread_offset; /* of those that fill in a variable's distance from the thread pointer */
     const char *library_folder;        /* Debian's name of the folder below /usr/lib that holds this CPU's libraries */
 } arch_cpu;

@@ -17,6 +17,7 @@ enum {
 struct arch_instruction {
     unsigned length;
     bool refused; /* the kernel puts no probe on it */
+    bool locked;  /* it has the prefix for that, which is why */
     bool vector;  /* of VEX or EVEX encoding */
     /* the kernel does something else in its place, so that a probe on it would corrupt or end the program: what; else
      * NULL */
@@ -57,6 +58,7 @@ enum arch_memory {
  * Addresses are of before it runs.
  */
 struct arch_effect {
+    bool locked;      /* nothing is told but what it CHANGES: it writes memory that may not be there */
     uint64_t changes; /* a bit for each register that holds something else afterwards, … */
     bool follows;     /* … of which TO then holds what FROM has held, plus PLUS, or … */
     bool adds;        /* … what FROM has held is added to TO; ARCH_WORDS: what is read from memory, or … */
@@ -77,6 +79,28 @@ struct arch_effect {
     bool pushes; /* besides, it puts 8 bytes onto the stack */
 };
 
+/* What an instruction has to do with where an indirect jump may go. */
+struct arch_flow {
+    enum {
+        FLOW_OTHER,   /* nobody knows what TO holds afterwards, … */
+        FLOW_COPY,    /* … it holds what FROM has held, … */
+        FLOW_PLACE,   /* … an address: PLUS bytes from the instruction's first, or ABSOLUTE if that is not 0, … */
+        FLOW_SUM,     /* … the sum of both, … */
+        FLOW_EXTEND,  /* … the number of 32 bits in FROM, with its sign, … */
+        FLOW_POINTER, /* … a word that it reads from memory at PLUS from FROM, … */
+        FLOW_CALL,    /* … what a callee has left there: in all that it CHANGES, … */
+        /* … or what the 4 bytes hold that are at PLUS from the sum of FROM and of INDEX, or a multiple of that
+         * (SCALED); as a number with a sign, or (HALF) in the lower half */
+        FLOW_DISTANCE,
+    } kind;
+    uint64_t changes;        /* a bit for each register that holds something else afterwards */
+    uint8_t to, from, index; /* ARCH_WORDS: none */
+    bool scaled, half;
+    int64_t plus;
+    uint64_t absolute;
+    bool jumps; /* to where FROM says, or, ARCH_WORDS, a word of memory; it is no call */
+};
+
 struct arch_code {
     const char *name;
     unsigned step; /* instructions start at multiples of it */
@@ -88,6 +112,8 @@ struct arch_code {
     /* The same for what that instruction changes; false where it may fault or trap whatever its addresses are, or does
      * more than struct arch_effect can tell. */
     bool (*effect)(const uint8_t *code, size_t size, struct arch_effect *effect);
+    /* The same for where indirect jumps may go; false where that is no instruction. */
+    bool (*flow)(const uint8_t *code, size_t size, struct arch_flow *flow);
     /*
      * Bytes from OFFSET of CODE (SIZE bytes) to behind what the CPU has to run without an interruption, if OFFSET is
      * inside: a probe would interrupt it, again and again. 0: it is not.
@@ -101,6 +127,10 @@ struct arch_code {
     void (*far_targets)(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high,
                         void (*visit)(uint64_t target, void *context), void *context);
     unsigned far_length; /* bytes of the longest of these */
+    /* The same of instructions that compute the address of a fixed place, wherever that is; NULL: that takes several.
+     */
+    void (*places)(const uint8_t *code, size_t size, uint64_t address, void (*visit)(uint64_t target, void *context),
+                   void *context);
     /*
      * Whether CODE (SIZE bytes, the first at ADDRESS), wherever an instruction may begin in it, surely has none that
      * jumps to a fixed place from LOW to below HIGH, or mentions one; and no jump to where a register or memory says.

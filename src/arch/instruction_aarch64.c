@@ -280,6 +280,48 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     return true;
 }
 
+/* Tables of distances are not told from other sums: they are of bytes, and from another place than their own. */
+static bool flow(const uint8_t *code, size_t size, struct arch_flow *flow)
+{
+    static const struct encoding loads[] = {
+        {0xffc00000, 0xf9400000}, /* ldr of a word: at a constant distance, … */
+        {0xffe00000, 0xf8400000}, /* … the same, maybe with a step of the base, … */
+        {0xffe00c00, 0xf8600800}, /* … at that of a register */
+    };
+    const uint64_t kept = UINT64_C(0x7ff) << 19 | bit(SP); /* by callees: x19 … x29, sp */
+    struct arch_instruction jump = {0};
+    struct arch_effect effected;
+    uint32_t word;
+    *flow = (struct arch_flow){.to = ARCH_WORDS, .from = ARCH_WORDS, .index = ARCH_WORDS};
+    if (size < sizeof word)
+        return false;
+    memcpy(&word, code, sizeof word);
+    find_target(word, &jump);
+    flow->to = (uint8_t)field(word, 0, 5);
+    if ((word & 0xfc000000) == 0x94000000 || (word & 0xfffff000) == 0xd63f0000) { /* bl, blr */
+        flow->kind = FLOW_CALL;
+        flow->changes = ~kept;
+    } else if ((word & 0xfffffc1f) == 0xd61f0000 || (word & 0xfefff000) == 0xd61f0000) { /* br, braa … */
+        flow->jumps = true;
+        flow->from = (uint8_t)field(word, 5, 5);
+    } else if (is_one_of(word, loads, sizeof loads / sizeof *loads)) {
+        flow->kind = FLOW_POINTER;
+        flow->from = (uint8_t)field(word, 5, 5);
+        flow->changes = bit(flow->to);
+        if ((word & 0x01200400) == 0x400) /* the base goes on */
+            flow->changes |= bit(flow->from);
+    } else if ((word & 0x1f000000) == 0x10000000) { /* adr, adrp */
+        flow->changes = bit(flow->to);
+    } else if (!jump.direct) {
+        bool known = effect(code, size, &effected);
+        bool is_copy = known && effected.follows && !effected.plus && (word & 0xffe0ffe0) == 0xaa0003e0;
+        flow->kind = is_copy ? FLOW_COPY : FLOW_OTHER;
+        flow->from = is_copy ? effected.from : ARCH_WORDS;
+        flow->changes = known ? effected.changes : UINT64_MAX;
+    }
+    return true;
+}
+
 /* An exception between an exclusive load and its store makes the store fail; loops of both would never end. */
 static size_t uninterrupted(const uint8_t *code, size_t size, size_t offset)
 {
@@ -335,6 +377,7 @@ const struct arch_code arch_code_aarch64 = {
     .stack_pointer = SP,
     .effect = effect,
     .uninterrupted = uninterrupted,
+    .flow = flow,
     .far_targets = far_targets,
     .far_length = 4,
     .leads_nowhere = leads_nowhere,

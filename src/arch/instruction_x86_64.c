@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "arch/instruction.h"
+#include "arch/jump_bytes_x86_64.h"
 
 static const ZydisDecoder *decoder(void)
 {
@@ -186,6 +187,25 @@ static void bound(const ZydisDecodedInstruction *instruction, const ZydisDecoded
     effect->most = extends ? (UINT64_C(1) << from->size) - 1 : from->imm.value.u;
 }
 
+/* The general registers and the flags that INSTRUCTION changes. */
+static uint64_t changed_by(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+    uint64_t changes = 0;
+    for (size_t i = 0; i < instruction->operand_count; i++)
+        if (operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER && operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE &&
+            number_of(operands[i].reg.value) >= 0)
+            changes |= UINT64_C(1) << number_of(operands[i].reg.value);
+    return changes;
+}
+
+static bool is_on_stack(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+    for (size_t i = 0; i < instruction->operand_count; i++)
+        if (operands[i].type == ZYDIS_OPERAND_TYPE_MEMORY && operands[i].mem.base == ZYDIS_REGISTER_RSP)
+            return true;
+    return false;
+}
+
 static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
 {
     ZydisDecodedInstruction instruction;
@@ -193,6 +213,11 @@ static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
     *effect = (struct arch_effect){0};
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), code, size, &instruction, operands)))
         return false;
+    if (instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK) {
+        effect->locked = true;
+        effect->changes = changed_by(&instruction, operands);
+        return !is_on_stack(&instruction, operands);
+    }
     if (instruction.mnemonic == ZYDIS_MNEMONIC_ENDBR64 || instruction.mnemonic == ZYDIS_MNEMONIC_NOP)
         return true;
     if (!is_plain(&instruction))
@@ -397,6 +422,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     *result = (struct arch_instruction){
         .length = instruction.length,
         .refused = is_refused(&instruction),
+        .locked = instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK,
         .vector = instruction.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY,
         .mistaken = harm_of(&instruction),
         .replaced = is_replaced(&instruction),
@@ -421,128 +447,125 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     return true;
 }
 
+/* --- where indirect jumps may go --- */
+
+static bool is_memory(const ZydisDecodedOperand *operand)
+{
+    return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.type != ZYDIS_MEMOP_TYPE_AGEN;
+}
+
+static uint8_t word_of(ZydisRegister name)
+{
+    return is_whole(name) ? (uint8_t)number_of(name) : ARCH_WORDS;
+}
+
+/* What a load of OPERAND, which is in memory, leaves in a register; EXTENDED: with its sign, all of it. */
+static void note_load(const ZydisDecodedOperand *operand, bool extended, struct arch_flow *flow)
+{
+    bool is_threads = operand->mem.segment == ZYDIS_REGISTER_FS || operand->mem.segment == ZYDIS_REGISTER_GS;
+    flow->from = word_of(operand->mem.base);
+    if (operand->size == 64 && !extended)
+        flow->kind = FLOW_POINTER;
+    if (operand->size != 32 || is_threads || operand->mem.base == ZYDIS_REGISTER_RIP)
+        return;
+    flow->kind = FLOW_DISTANCE;
+    flow->index = word_of(operand->mem.index);
+    flow->scaled = operand->mem.scale > 1;
+    flow->half = !extended;
+    flow->plus = operand->mem.disp.value;
+}
+
+/* What INSTRUCTION leaves in the register that is its first operand. */
+static void note_flow(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
+                      struct arch_flow *flow)
+{
+    const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
+    bool whole = is_whole(to->reg.value);
+    flow->to = (uint8_t)number_of(to->reg.value);
+    bool of_register = from->type == ZYDIS_OPERAND_TYPE_REGISTER && number_of(from->reg.value) >= 0;
+    flow->from = of_register ? (uint8_t)number_of(from->reg.value) : ARCH_WORDS;
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+        if (is_memory(from) && to->size >= 32)
+            note_load(from, false, flow);
+        else if (whole && of_register && is_whole(from->reg.value))
+            flow->kind = FLOW_COPY;
+        else if (from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && to->size >= 32 && from->imm.value.u) {
+            flow->kind = FLOW_PLACE;
+            flow->absolute = to->size == 32 ? (uint32_t)from->imm.value.u : from->imm.value.u;
+        }
+        break;
+    case ZYDIS_MNEMONIC_MOVSXD:
+        if (whole && is_memory(from))
+            note_load(from, true, flow);
+        else if (whole && of_register && from->size == 32)
+            flow->kind = FLOW_EXTEND;
+        break;
+    case ZYDIS_MNEMONIC_ADD:
+        if (whole && of_register && is_whole(from->reg.value))
+            flow->kind = FLOW_SUM;
+        break;
+    case ZYDIS_MNEMONIC_LEA:
+        if (whole && from->mem.base == ZYDIS_REGISTER_RIP) {
+            flow->kind = FLOW_PLACE;
+            flow->plus = (int64_t)instruction->length + from->mem.disp.value;
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+/* What callees may change, by the ABI: rax, rcx, rdx, rsi, rdi, r8 … r11. */
+static uint64_t changed_by_calls(void)
+{
+    static const ZydisRegister names[] = {ZYDIS_REGISTER_RAX, ZYDIS_REGISTER_RCX, ZYDIS_REGISTER_RDX,
+                                          ZYDIS_REGISTER_RSI, ZYDIS_REGISTER_RDI, ZYDIS_REGISTER_R8,
+                                          ZYDIS_REGISTER_R9,  ZYDIS_REGISTER_R10, ZYDIS_REGISTER_R11};
+    uint64_t changes = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        changes |= bit_of(names[i]);
+    return changes;
+}
+
+static bool flow(const uint8_t *code, size_t size, struct arch_flow *flow)
+{
+    ZydisDecodedInstruction instruction;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    *flow = (struct arch_flow){.to = ARCH_WORDS, .from = ARCH_WORDS, .index = ARCH_WORDS};
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), code, size, &instruction, operands)))
+        return false;
+    flow->changes = changed_by(&instruction, operands);
+    switch (instruction.mnemonic) {
+    case ZYDIS_MNEMONIC_JMP:
+        flow->jumps = operands[0].type != ZYDIS_OPERAND_TYPE_IMMEDIATE;
+        if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER)
+            flow->from = word_of(operands[0].reg.value);
+        return true;
+    case ZYDIS_MNEMONIC_CALL:
+        flow->kind = FLOW_CALL;
+        flow->changes |= changed_by_calls();
+        return true;
+    case ZYDIS_MNEMONIC_POP:
+        flow->kind = FLOW_POINTER;
+        flow->to = operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER ? word_of(operands[0].reg.value) : ARCH_WORDS;
+        return true;
+    case ZYDIS_MNEMONIC_CDQE: /* of eax */
+        flow->kind = FLOW_EXTEND;
+        flow->to = flow->from = (uint8_t)number_of(ZYDIS_REGISTER_RAX);
+        return true;
+    default:
+        if (operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER && number_of(operands[0].reg.value) >= 0 &&
+            operands[0].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE && instruction.operand_count_visible == 2)
+            note_flow(&instruction, operands, flow);
+        return true;
+    }
+}
+
 static size_t uninterrupted(const uint8_t *code, size_t size, size_t offset)
 {
     (void)code, (void)size, (void)offset;
     return 0; /* what must not be interrupted is one instruction */
-}
-
-/* Whether the distance behind a far jump's opcode may begin behind the two bytes of OPCODE: e8 and e9 (call, jmp), 0f
- * 80 … 0f 8f (jcc). Without branches, so that compilers make vectors of the loop in far_targets. */
-static inline uint8_t is_far(const uint8_t *opcode)
-{
-    return ((opcode[1] & 0xfe) == 0xe8) | ((opcode[0] == 0x0f) & ((opcode[1] & 0xf0) == 0x80));
-}
-
-/* A distance of four bytes, and what leads where. */
-struct far_jumps {
-    const uint8_t *code;
-    uint64_t address, low, high;
-    void (*visit)(uint64_t, void *);
-    void *context;
-};
-
-static void follow_far(const struct far_jumps *jumps, size_t at)
-{
-    int32_t distance;
-    memcpy(&distance, jumps->code + at, sizeof distance);
-    uint64_t target = jumps->address + at + 4 + (uint64_t)(int64_t)distance;
-    if (target >= jumps->low && target < jumps->high)
-        jumps->visit(target, jumps->context);
-}
-
-static void far_targets(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high,
-                        void (*visit)(uint64_t, void *), void *context)
-{
-    enum { BLOCK = 64 };
-    const struct far_jumps jumps = {code, address, low, high, visit, context};
-    if (size > 4 && (code[0] & 0xfe) == 0xe8)
-        follow_far(&jumps, 1);
-    size_t at = 2;
-    for (; at + BLOCK + 4 <= size; at += BLOCK) {
-        union {
-            uint8_t bytes[BLOCK];
-            uint64_t words[BLOCK / 8];
-        } found;
-        for (size_t i = 0; i < BLOCK; i++)
-            found.bytes[i] = is_far(code + at - 2 + i);
-        for (size_t word = 0; word < BLOCK / 8; word++)
-            for (uint64_t left = found.words[word]; left; left &= left - 1)
-                follow_far(&jumps, at + 8 * word + (size_t)__builtin_ctzll(left) / 8);
-    }
-    for (; at + 4 <= size; at++)
-        if (is_far(code + at - 2))
-            follow_far(&jumps, at);
-}
-
-enum { NEAR = 130, WORDS = 64 /* that begin in a block */ };
-
-/* A word that begins anywhere. */
-typedef uint32_t loose_word __attribute__((aligned(1), may_alias));
-
-/* Whether one of the WORDS words from BLOCK on may be ABSOLUTE … ABSOLUTE + SPAN, or that once its place and RELATIVE
- * are added: by their low 32 bits, as compilers make vectors of these loops. */
-static bool block_may_lead(const uint8_t *block, uint32_t absolute, uint32_t relative, uint32_t span)
-{
-    uint32_t found = 0;
-    for (uint32_t phase = 0; phase < 4; phase++) {
-        const loose_word *words = (const loose_word *)(block + phase);
-        for (uint32_t i = 0; i < WORDS / 4; i++)
-            found |= (uint32_t)(words[i] - absolute < span) | (uint32_t)(words[i] + relative + phase + 4 * i < span);
-    }
-    return found;
-}
-
-/* Whether the word at AT of CODE leads to LOW … HIGH: as a distance from what is behind it, or as an address. */
-static bool word_leads(const uint8_t *code, size_t at, uint64_t address, uint64_t low, uint64_t high)
-{
-    int32_t word;
-    memcpy(&word, code + at, sizeof word);
-    return (uint64_t)(int64_t)word - low < high - low || address + at + 4 + (uint64_t)(int64_t)word - low < high - low;
-}
-
-/* Whether a byte behind 7x, eb or e0 … e3 does, as the distance of a near jump. Others are too far away. */
-static bool near_leads(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high)
-{
-    int64_t first = (int64_t)(low - address) - NEAR, last = (int64_t)(high - address) + NEAR;
-    for (int64_t at = first > 1 ? first : 1; at < last && at < (int64_t)size; at++) {
-        uint8_t before = code[at - 1];
-        if (((before & 0xf0) == 0x70 || before == 0xeb || (before & 0xfc) == 0xe0) &&
-            address + (uint64_t)at + 1 + (uint64_t)(int64_t)(int8_t)code[at] - low < high - low)
-            return true;
-    }
-    return false;
-}
-
-/* Any byte behind 7x, eb or e0 … e3 may be the distance of a near jump, any four bytes that of a far one or of lea, or
- * an address in a program that is not moved. */
-static bool leads_nowhere(const uint8_t *code, size_t size, uint64_t address, uint64_t low, uint64_t high)
-{
-    if (near_leads(code, size, address, low, high))
-        return false;
-    size_t at = 0;
-    while (at + 4 <= size) {
-        bool is_block = at + WORDS + 3 <= size && high - low < UINT32_MAX;
-        size_t end = is_block ? at + WORDS : at + 1;
-        if (!is_block ||
-            block_may_lead(code + at, (uint32_t)low, (uint32_t)(address + at + 4 - low), (uint32_t)(high - low)))
-            for (size_t one = at; one < end; one++)
-                if (word_leads(code, one, address, low, high))
-                    return false;
-        at = end;
-    }
-    return true;
-}
-
-/* ff, and 4 or 5 in the middle of the ModRM byte: jmp; 5 with a register is no instruction. */
-static bool jumps_by_none(const uint8_t *code, size_t size)
-{
-    for (size_t at = 1; at < size; at++) {
-        unsigned kind = code[at] >> 3 & 7;
-        if (code[at - 1] == 0xff && (kind == 4 || (kind == 5 && code[at] < 0xc0)))
-            return false;
-    }
-    return true;
 }
 
 const struct arch_code arch_code_x86_64 = {
@@ -554,9 +577,11 @@ const struct arch_code arch_code_x86_64 = {
     .thread_pointer_first = true,
     .effect = effect,
     .uninterrupted = uninterrupted,
-    .far_targets = far_targets,
+    .flow = flow,
+    .far_targets = jump_bytes_far_targets,
+    .places = jump_bytes_places,
     .far_length = 6,
-    .leads_nowhere = leads_nowhere,
-    .jumps_by_none = jumps_by_none,
-    .near_reach = NEAR, /* 7x, eb, e0 … e3 with one byte of distance */
+    .leads_nowhere = jump_bytes_leads_nowhere,
+    .jumps_by_none = jump_bytes_jumps_by_none,
+    .near_reach = JUMP_BYTES_NEAR, /* 7x, eb, e0 … e3 with one byte of distance */
 };

@@ -45,6 +45,8 @@ const struct arch_cpu arch_cpu = {
     .return_address = -1,
     .elf_machine = EM_X86_64,
     .relocation_indirect = R_X86_64_IRELATIVE,
+    .relocation_relative = R_X86_64_RELATIVE,
+    .relocation_address = R_X86_64_64,
     .relocation_thread_offset = R_X86_64_TPOFF64,
     .library_folder = "x86_64-linux-gnu",
 };

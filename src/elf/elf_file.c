@@ -100,6 +100,7 @@ int elf_file_open(struct elf_file *elf, int fd)
         return -ENOEXEC;
     elf->machine = header.e_machine;
     elf->entry = header.e_entry;
+    elf->fixed = header.e_type == ET_EXEC;
     if (header.e_phentsize == sizeof(Elf64_Phdr) && header.e_phnum <= MAX_SEGMENTS) {
         void *table;
         rc = read_table(elf, header.e_phoff, header.e_phnum, sizeof(Elf64_Phdr), &table);

@@ -16,6 +16,7 @@ struct elf_file {
     struct stat stat;
     uint16_t machine;                    /* e_machine */
     uint64_t entry;                      /* e_entry: address of the first instruction; 0: it has none */
+    bool fixed;                          /* e_type: it runs at the addresses that it has (ET_EXEC) */
     size_t segment_count, section_count; /* 0 where the table is missing or damaged */
     Elf64_Phdr *segments;
     Elf64_Shdr *sections;

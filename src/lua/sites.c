@@ -77,6 +77,8 @@ int sites_resolve_lua(lua_State *L)
     const struct entry_reads reads = {.returns = returns != RETURNS_NOT_SEEN};
     if (slide >= 0 && slide_sites(self->sites.items, self->sites.count, (enum slide)slide, &reads, &err))
         return core_raise(L, &err);
+    if (probe_sites_leave_refused(&self->sites, &err))
+        return core_raise(L, &err);
     return 1;
 }
 

@@ -34,8 +34,11 @@ struct site {
     uint64_t size;     /* of the function; 0: not known */
     bool jumped_to;    /* it begins what is not called but jumped to, with a frame that is under way */
     unsigned slid;     /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
-    enum entry entry;  /* of an exit: that of its function's entry. Known from slide_sites on */
-    enum entry first;  /* that of the function's first instruction */
+    /* bytes of the function's first instruction, where the kernel puts no probe: it has to slide; 0: it does */
+    unsigned refused;
+    bool of_pattern;  /* it is one of those that a pattern means: they may lack it */
+    enum entry entry; /* of an exit: that of its function's entry. Known from slide_sites on */
+    enum entry first; /* that of the function's first instruction */
     /* how to come by the registers of the entry where it has slid to; NULL: they are as they were */
     struct site_way *way;
     unsigned moved, shape; /* what the handler reads there, as its cookie has it: bytes; a number */
@@ -107,6 +110,16 @@ int probe_resolve_all(const char *const *specs, size_t count, const struct targe
 void probe_sites_free(struct sites *sites);
 /* Drops those of SITES for which KEPT, of as many, has false. */
 void probe_sites_keep(struct sites *sites, const bool *kept);
+/* Whether SITE stands where the kernel puts no probe (REFUSED). */
+static inline bool site_is_refused(const struct site *site)
+{
+    return site->refused && !site->slid;
+}
+/* Says so in ERR. -EPERM. */
+int site_refuse(const struct site *site, struct error *err);
+/* Leaves out those of SITES that stand so and are of a pattern; where one is not, or none is left, that is the error.
+ */
+int probe_sites_leave_refused(struct sites *sites, struct error *err);
 /* Moves those of SITES that are functions' entries (probe/spec/slide.h), as far as handlers that READ so much may, and
  * finds out what they cost. 0 or -ENOMEM. */
 int slide_sites(struct site *sites, size_t count, enum slide slide, const struct entry_reads *reads, struct error *err);

@@ -13,12 +13,16 @@ VARIABLES := $(foreach compiler,gcc clang,$(foreach level,0 1 2 3,$(OUT)/targets
 # What functions return, by both compilers: what is in the upper half of a register is theirs to choose.
 RETURNS := $(foreach name,return_widths return_types,$(foreach compiler,gcc clang,$(foreach level,0 2,$(OUT)/targets/$(name)-$(compiler)-O$(level))))
 
-TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+# computed_goto.c by both compilers, as position-independent code, at fixed addresses, and static.
+COMPUTED_GOTOS := $(foreach compiler,gcc clang,$(foreach level,O1 O2,$(addprefix $(OUT)/targets/computed_goto-$(compiler)-$(level)-,pie fixed static)))
+
+TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/computed_goto $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/leak-static $(OUT)/targets/usdt-static $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
            $(addprefix $(OUT)/targets/,cxx_exceptions-static cxx_exceptions-static-stripped cxx_exceptions-static-pie-stripped sites-static-stripped) $(OUT)/targets/pads $(OUT)/targets/pads-clang \
            $(addprefix $(OUT)/targets/,cxx_parameters-gcc-O0 cxx_parameters-gcc-O2 cxx_parameters-clang-O0 cxx_parameters-clang-O2 optimised_parameters-gcc optimised_parameters-gcc-4 optimised_parameters-clang optimised_parameters-clang-4) \
+           $(COMPUTED_GOTOS) $(addprefix $(OUT)/targets/,label_tables-fixed data_entries-fixed data_entries-static data_entries-packed) \
            $(VARIABLES) $(addprefix $(OUT)/targets/containers-,gcc gcc-4 clang) \
            $(OUT)/targets/typed-clang $(OUT)/targets/typed-split $(OUT)/targets/typed-plain \
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
@@ -79,6 +83,31 @@ $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large: tests/t
 $(OUT)/targets/hostile-static: tests/targets/hostile.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -static -o $@ $<
+
+FIXED := -fno-pic -no-pie
+
+$(COMPUTED_GOTOS): tests/targets/computed_goto.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(if $(findstring -clang-,$@),$(CLANG),$(CC)) -std=gnu11 -g -Wall -Wextra $(if $(findstring -O1-,$@),-O1,-O2) \
+	    $(if $(filter %-pie,$@),-fPIC -pie) $(if $(filter %-fixed,$@),$(FIXED)) $(if $(filter %-static,$@),-fno-pic -static) -o $@ $<
+
+$(OUT)/targets/%-fixed: tests/targets/%.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra $(FIXED) -o $@ $<
+
+$(OUT)/targets/data_entries-static: tests/targets/data_entries.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-pic -static -o $@ $<
+
+# As it is usually built, so that the locked instruction comes first.
+$(OUT)/targets/locked_first: tests/targets/locked_first.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -o $@ $<
+
+# Its relocations are packed (DT_RELR), where the linker can.
+$(OUT)/targets/data_entries-packed: tests/targets/data_entries.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -pie -Wl,-z,pack-relative-relocs -o $@ $<
 
 # As distributions build: optimised and without frame pointers.
 CHAIN_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fasynchronous-unwind-tables -pthread $(PROTECT)

@@ -282,15 +282,26 @@ implementation that uplua itself uses of that library.
 push, a jump, a call, a nop), and 10 where the CPU has to single-step it. So uplua puts the probe on the first
 instruction that the kernel emulates, if the probe sees every call there, and if all that its handler reads of the entry
 can still be had: in its register, in another one, or in the function's frame. The handler reads it where it is. The
-instructions before that place surely end, and no jump leads between them. So two handlers of one function may stand at
-two places, and a handler that reads fewer arguments may be cheaper. `e.ip`, `e.sp`, `e.regs` and stacks are those of
-the entry. `uplua --explain` tells the place, the reason, and what has been found where; `uplua -v --list` the place for
-a handler that reads nothing.
+instructions before that place surely end, and nothing that can be known leads between them: no jump, no address in the
+file's data, no table of jumps. A function of which one jump is not understood is probed at its entry. So two handlers
+of one function may stand at two places, and a handler that reads fewer arguments may be cheaper. `e.ip`, `e.sp`,
+`e.regs` and stacks are those of the entry. `uplua --explain` tells the place, the reason, and what has been found
+where; `uplua -v --list` the place for a handler that reads nothing.
 
 There are three kinds of calls that end the program within these few instructions and that only `slide = false` counts.
 The stack has no room for the function's frame. Or the caller has not aligned the stack pointer as the ABI demands, and
 the function stores a vector there. Or the program has asked for traps on floating-point numbers (`feenableexcept`), and
 the function begins with a computation on which one comes. Calls that end it in any other way are counted.
+
+Where a probe has slid, it also counts as calls what comes to that place in a way that the file does not show: by an
+address that the program computes in another way, by another function's table of distances from elsewhere than itself,
+from another file, or from code that is generated. Compilers make nothing of that kind; for code that is written by
+hand there is `slide = false`.
+
+On an instruction with a lock prefix the kernel puts no probe. A function that begins with one, as reference counts do,
+is probed behind it: a call that faults there, as its address is wrong, is not counted. If the handler reads memory or a
+register that the instruction writes, if something jumps behind it, or if the function jumps to its own beginning, it is
+refused, and a pattern leaves it out.
 ]==],
 
   {

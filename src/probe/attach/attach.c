@@ -159,6 +159,19 @@ static bool is_meant(const struct uprobe_attach *attach, const struct site *site
     return site->is_exit == (attach->kind == ATTACH_EXIT);
 }
 
+/*
+ * What the program is to run at and where the kernel puts no probe, as the handler reads what is gone behind it: told
+ * of here, as the kernel tells only where the file is mapped by then. 0, 1: SITE is not to be attached to, or -errno.
+ */
+static int refuse(const struct uprobe_attach *attach, const struct site *site, struct error *err)
+{
+    if (!site_is_refused(site))
+        return 0;
+    if (!site->of_pattern)
+        return site_refuse(site, err);
+    return link_refuse(attach->link, site->function) < 0 ? error_set(err, -ENOMEM, "out of memory") : 1;
+}
+
 /* All SITES lie in one file. WORDS: room for three for each of them. */
 static int attach_multi(const struct uprobe_attach *attach, const struct site *sites, uint64_t *words, size_t count,
                         struct error *err)
@@ -167,7 +180,10 @@ static int attach_multi(const struct uprobe_attach *attach, const struct site *s
     struct places places = {offsets, cookies, have_semaphores(sites, count) ? semaphores : NULL};
     size_t meant = 0;
     for (size_t i = 0; i < count; i++) {
-        if (!is_meant(attach, &sites[i]))
+        int refused = is_meant(attach, &sites[i]) ? refuse(attach, &sites[i], err) : 1;
+        if (refused < 0)
+            return refused;
+        if (refused)
             continue;
         offsets[meant] = sites[i].offset;
         cookies[meant] = cookie_of(attach, &sites[i]);
@@ -185,7 +201,10 @@ static int attach_multi(const struct uprobe_attach *attach, const struct site *s
 static int attach_perf(const struct uprobe_attach *attach, const struct site *sites, size_t count, struct error *err)
 {
     for (size_t s = 0; s < count; s++) {
-        if (!is_meant(attach, &sites[s]))
+        int refused = is_meant(attach, &sites[s]) ? refuse(attach, &sites[s], err) : 1;
+        if (refused < 0)
+            return refused;
+        if (refused)
             continue;
         struct perf_uprobe probe = {
             .path = sites[s].path,

@@ -43,6 +43,7 @@ static int append_all(struct site_list *list, const struct site *entry, const ui
         exit.address += at;
         exit.inside = at;
         exit.is_exit = true;
+        exit.refused = 0; /* the kernel takes return instructions */
         if (instruction.returns && site_list_add(list, &exit) < 0)
             return -ENOMEM;
         if (!entry->of_go && leaves(&instruction, at, entry->size)) {

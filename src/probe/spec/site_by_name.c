@@ -19,8 +19,6 @@
 
 enum { MAX_MATCHES = 1 << 20 }; /* the kernel's limit for one uprobe_multi link */
 
-static const char REFUSED[] = "the kernel puts no probe on its first instruction";
-
 struct match {
     char *name;
     uint64_t address, size;
@@ -264,7 +262,7 @@ static const char *unfit(const struct function_search *search, const struct matc
     if (!site_decode(search->binary, match->address, &instruction))
         return "no instruction begins there";
     const char *harm = site_harm(&instruction, false);
-    return harm || !instruction.refused ? harm : REFUSED;
+    return harm || !instruction.refused || site_may_pass(&instruction) ? harm : SITE_REFUSED;
 }
 
 /*
@@ -293,7 +291,7 @@ static int append_chosen(const struct function_search *search, const struct matc
         bool decoded = search->spec->pattern && site_decode(search->binary, place.address, &instruction);
         const char *harm = decoded ? site_harm(&instruction, false) : NULL;
         if (decoded && !harm && instruction.refused && !instruction.vector)
-            harm = REFUSED;
+            harm = SITE_REFUSED;
         if (harm)
             result = site_list_skip(list, match->name, harm) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
         else
@@ -346,6 +344,8 @@ static int append(const struct function_search *search, const struct match *matc
                          list->at_return ? "; use uprobe" : "");
     result = site_list_append(search->binary, spec->text, match->name, match->address + spec->offset, spec->offset,
                               match->size, list, err);
+    if (!result)
+        list->items[list->count - 1].of_pattern = spec->pattern;
     if (!result && !spec->offset && strstr(match->name, ".cold"))
         result = site_check_entry(search->binary, spec->text, &list->items[list->count - 1], list->at_return, err);
     return !result && list->at_return && return_sites_wanted(search->binary, list)

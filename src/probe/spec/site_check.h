@@ -8,6 +8,16 @@
 /* The instruction at ADDRESS; false where there is none. */
 bool site_decode(const struct binary *binary, uint64_t address, struct arch_instruction *instruction);
 
+/* Why patterns leave a function out. */
+#define SITE_REFUSED "the kernel puts no probe on its first instruction"
+
+/* Whether a probe of the function that begins with INSTRUCTION may stand behind it, as the kernel puts none on it
+ * (probe/spec/slide.h). */
+static inline bool site_may_pass(const struct arch_instruction *instruction)
+{
+    return instruction->locked && !instruction->mistaken;
+}
+
 /* Why a probe on INSTRUCTION, the first of a function or one INSIDE, would corrupt the program; NULL: it would not. */
 const char *site_harm(const struct arch_instruction *instruction, bool inside);
 

@@ -56,6 +56,9 @@ int site_list_append(const struct binary *binary, const char *text, const char *
         .size = size,
         .of_go = binary_is_go(binary),
     };
+    struct arch_instruction first;
+    if (!inside && site_decode(binary, address, &first) && first.refused && site_may_pass(&first))
+        site.refused = first.length;
     return site_list_add(list, &site) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
 }
 
@@ -129,6 +132,32 @@ void probe_sites_free(struct sites *sites)
         free(sites->skipped[i].function);
     free(sites->skipped);
     memset(sites, 0, sizeof *sites);
+}
+
+int probe_sites_leave_refused(struct sites *sites, struct error *err)
+{
+    struct site_list list = {.skipped = sites->skipped, .skipped_count = sites->skipped_count};
+    list.skipped_capacity = list.skipped_count;
+    bool *kept = calloc(sites->count + 1, sizeof *kept);
+    size_t count = 0;
+    int result = kept ? 0 : -ENOMEM;
+    for (size_t i = 0; i < sites->count && result == 0; i++) {
+        const struct site *site = &sites->items[i];
+        kept[i] = site->is_exit && i ? kept[i - 1] : !site_is_refused(site);
+        count += kept[i];
+        if (kept[i] || site->is_exit)
+            continue;
+        if (!site->of_pattern || (!count && i + 1 == sites->count))
+            result = site_refuse(site, err);
+        else
+            result = site_list_skip(&list, site->function, SITE_REFUSED);
+    }
+    sites->skipped = list.skipped;
+    sites->skipped_count = list.skipped_count;
+    if (result == 0)
+        probe_sites_keep(sites, kept);
+    free(kept);
+    return result == -ENOMEM ? error_set(err, result, "out of memory") : result;
 }
 
 void probe_sites_keep(struct sites *sites, const bool *kept)

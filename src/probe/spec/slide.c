@@ -1,6 +1,7 @@
 /* Finds an instruction behind a function's entry where a probe costs less. */
 #include "probe/spec/slide.h"
 
+#include "probe/spec/indirect_jumps.h"
 #include "sys/cookie.h"
 
 enum {
@@ -13,12 +14,17 @@ static const char off[] = SLIDE_PRICE " (slide = false)";
 static const char unsized[] = SLIDE_PRICE ": the function's length is not known, nor the jumps into it";
 static const char ending[] = SLIDE_PRICE ": no cheaper place sees every call";
 static const char reached[] = SLIDE_PRICE ": other code jumps to the instruction after it";
+static const char tabled[] = SLIDE_PRICE ": a jump of its own, maybe to the instruction after it, is not understood";
+static const char behind[] = "the kernel puts no probe on the function's first instruction, which has a lock prefix";
+static const char locked_off[] = "it has a lock prefix (slide = false)";
+static const char locked_ending[] = "it has a lock prefix, and behind it is no place that sees each call once";
 static const char unreadable[] = SLIDE_PRICE ": the instructions after it cannot be decoded";
 
 /* What the code around says of the function: where something leads to first, behind the entry. */
 struct jumps {
+    const struct slide_code *code;
     uint64_t first;
-    bool table; /* it jumps by a table that is not known, maybe to itself */
+    bool unknown; /* it jumps nobody knows where, maybe to itself */
 };
 
 static void note_jump(struct jumps *jumps, uint64_t target)
@@ -27,46 +33,50 @@ static void note_jump(struct jumps *jumps, uint64_t target)
         jumps->first = target;
 }
 
-/*
- * Follows what may be a table of jumps at ADDRESS, of 8-byte addresses, or of 4-byte distances from itself. True if it
- * begins with a place in the function.
- */
-static bool follow_table(const struct slide_code *code, uint64_t address, bool distances, struct jumps *jumps)
+/* Follows what may be a table of jumps at ADDRESS, of 4-byte distances from BASE, or, NULL, of 8-byte addresses. */
+static void follow_table(struct jumps *jumps, uint64_t address, const uint64_t *base)
 {
-    enum { MOST_ENTRIES = 1024 };
+    const struct way_file *file = jumps->code->file;
     union {
-        int32_t distances[MOST_ENTRIES];
-        uint64_t addresses[MOST_ENTRIES];
+        int32_t distances[256];
+        uint64_t addresses[128];
     } table;
-    size_t width = distances ? sizeof *table.distances : sizeof *table.addresses;
-    size_t count = code->file->read(code->file->context, address, &table, MOST_ENTRIES * width) / width;
-    bool found = false;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t target = distances ? address + (uint64_t)(int64_t)table.distances[i] : table.addresses[i];
-        if (!code->file->executable(code->file->context, target))
-            break;
-        found |= i == 0 && target - code->address < code->size;
-        note_jump(jumps, target - code->address);
+    size_t width = base ? sizeof *table.distances : sizeof *table.addresses, count = sizeof table / width;
+    while (count == sizeof table / width) {
+        count = file->read(file->context, address, &table, sizeof table) / width;
+        for (size_t i = 0; i < count; i++) {
+            uint64_t target = base ? *base + (uint64_t)(int64_t)table.distances[i] : table.addresses[i];
+            if (!file->executable(file->context, target))
+                return;
+            note_jump(jumps, target - jumps->code->address);
+        }
+        address += sizeof table;
     }
-    return found;
 }
 
-/* Follows the tables that the function's instructions mention. True if there are some. */
-static bool follow_tables(const struct arch_code *arch, const struct slide_code *code, struct jumps *jumps)
+/* jump_table_visit. */
+static void follow_distances(uint64_t table, uint64_t base, void *context)
 {
+    follow_table(context, table, &base);
+}
+
+/* Follows the tables that the function's instructions mention, as those may lie in its own code. */
+static void follow_tables(const struct arch_code *arch, struct jumps *jumps)
+{
+    const struct slide_code *code = jumps->code;
     const uint8_t *bytes = code->bytes + code->before;
-    bool found = false;
     for (size_t at = 0; at < code->size && code->file;) {
         struct arch_instruction instruction;
+        uint64_t address = code->address + at;
         if (!arch->decode(bytes + at, code->size - at, &instruction))
-            return false;
+            return;
+        address += (uint64_t)instruction.target;
         if (instruction.refers && !instruction.absolute)
-            found |= follow_table(code, code->address + at + (uint64_t)instruction.target, true, jumps);
+            follow_table(jumps, address, &address);
         else if (instruction.indexed && instruction.absolute)
-            found |= follow_table(code, instruction.absolute, false, jumps);
+            follow_table(jumps, instruction.absolute, NULL);
         at += instruction.length;
     }
-    return found;
 }
 
 /* Whether a glance at the bytes FROM … TO of CODE shows that nothing in them leads to the function's first MOST ones.
@@ -121,9 +131,9 @@ static size_t pass(const struct arch_code *arch, const struct slide_code *code, 
 /* Finds what leads to the first MOST bytes of the function, and maybe what does to others. */
 static struct jumps find_jumps(const struct arch_code *arch, const struct slide_code *code, size_t most)
 {
-    struct jumps jumps = {.first = code->limit};
+    struct jumps jumps = {.code = code, .first = code->limit};
     size_t own_end = code->before + code->size, end = own_end + code->after;
-    uint64_t jumps_by = 0, computes = 0;
+    uint64_t jumps_by = 0;
     bool glanced = !arch->jumps_by_none(code->bytes + code->before, code->size);
     size_t at = 0, retry = 0;
     while (at < end) {
@@ -150,32 +160,28 @@ static struct jumps find_jumps(const struct arch_code *arch, const struct slide_
             note_jump(&jumps, (uint64_t)((int64_t)(at - code->before) + instruction.target));
         bool is_own = at >= code->before && at < code->before + code->size;
         jumps_by |= is_own ? instruction.jumps_by : 0;
-        computes |= is_own ? instruction.computes : 0;
         at += instruction.length;
     }
-    /* A jump to where a register says that nothing has been computed into is a call of another function, the last
-     * one. */
-    jumps.table = jumps_by & computes && !follow_tables(arch, code, &jumps);
+    if (jumps_by) {
+        follow_tables(arch, &jumps);
+        jumps.unknown = !indirect_jumps_known(arch, code, follow_distances, &jumps);
+    }
     return jumps;
 }
 
 /* A place that the probe may slide to. */
 struct slide_target {
-    size_t at; /* 0: none */
-    bool push;
+    size_t at;      /* 0: none */
     struct way way; /* to it */
 };
 
-/* The first instruction of the function that is emulated and that others lead to which surely end; IS_LOSSY: behind
- * conditional jumps, if there is one. */
-static struct slide_target find_candidate(const struct arch_code *arch, const struct slide_code *code, bool is_lossy,
-                                          const char **why)
+/* The first instruction of the function from FROM on that is emulated and that others lead to which surely end;
+ * IS_LOSSY: behind conditional jumps, if there is one. Without one it is BEST. WAY leads to FROM. */
+static struct slide_target find_candidate(const struct arch_code *arch, const struct slide_code *code, size_t from,
+                                          struct way way, struct slide_target best, bool is_lossy, const char **why)
 {
-    struct slide_target best = {0};
-    struct way way;
     const uint8_t *bytes = code->bytes + code->before;
-    way_begin(&way);
-    for (size_t at = 0; at < code->size;) {
+    for (size_t at = from; at < code->size;) {
         struct arch_instruction instruction;
         struct arch_effect effect = {0};
         if (!arch->decode(bytes + at, code->size - at, &instruction)) {
@@ -183,7 +189,7 @@ static struct slide_target find_candidate(const struct arch_code *arch, const st
             return best;
         }
         if (instruction.emulated && at > 0)
-            best = (struct slide_target){at, instruction.push, way};
+            best = (struct slide_target){at, way};
         *why = ending;
         if (instruction.emulated ? !is_lossy || !instruction.conditional
                                  : !arch->effect(bytes + at, code->size - at, &effect) ||
@@ -195,12 +201,48 @@ static struct slide_target find_candidate(const struct arch_code *arch, const st
     return best;
 }
 
+/* Whether the function jumps to its own first instruction, so that a hit may be a round of a loop. */
+static bool loops_to_entry(const struct arch_code *arch, const struct slide_code *code)
+{
+    for (size_t at = 0; at < code->size;) {
+        struct arch_instruction instruction;
+        if (!arch->decode(code->bytes + code->before + at, code->size - at, &instruction))
+            return true;
+        if (instruction.direct && !instruction.calls && (int64_t)at + instruction.target == 0)
+            return true;
+        at += instruction.length;
+    }
+    return false;
+}
+
+/*
+ * Behind the function's first instruction, which has LENGTH bytes and on which the kernel puts no probe, as it is
+ * locked: the next one, or a later one that is emulated. It may fault, as it writes to memory that somebody else knows.
+ */
+static struct slide_target find_behind(const struct arch_code *arch, const struct slide_code *code, size_t length)
+{
+    struct slide_target next = {.at = length}, none = {0};
+    struct arch_instruction instruction;
+    struct arch_effect effect;
+    const char *ignored;
+    const uint8_t *bytes = code->bytes + code->before;
+    if (length >= code->size || !arch->effect(bytes, code->size, &effect) || loops_to_entry(arch, code) ||
+        !arch->decode(bytes + length, code->size - length, &instruction) || instruction.refused ||
+        instruction.mistaken || instruction.replaced)
+        return none;
+    way_begin(&next.way);
+    way_pass_locked(&next.way, &effect);
+    /* What goes round in itself would be hit at each round. */
+    if (!instruction.emulated && !instruction.returns && !instruction.goes_by &&
+        !arch->effect(bytes + length, code->size - length, &effect))
+        return none;
+    return find_candidate(arch, code, length, next.way, next, false, &ignored);
+}
+
 /* Whether a probe at CANDIDATE sees nothing but calls. */
 static bool is_entered_at_entry_only(const struct slide_target *candidate, const struct jumps *jumps)
 {
-    /* What pushes would push once more if it were jumped to by a table of the function's own: that is not how a loop
-     * begins. */
-    return candidate->at < jumps->first && (!jumps->table || candidate->push);
+    return candidate->at < jumps->first && !jumps->unknown;
 }
 
 static void settle(const struct arch_code *arch, const struct slide_target *target, const char *why,
@@ -227,21 +269,29 @@ void slide_find(const struct arch_code *arch, const struct slide_code *code, enu
     if (first.emulated && !(slide == SLIDE_LOSSY && first.conditional))
         return;
     if (slide == SLIDE_OFF || !code->size) {
-        place->why = slide == SLIDE_OFF ? off : unsized;
+        place->why = slide == SLIDE_OFF ? first.locked ? locked_off : off : first.locked ? locked_ending : unsized;
         return;
     }
-    struct slide_target exact = {0};
-    if (!first.emulated)
-        exact = find_candidate(arch, code, false, &place->why);
-    struct slide_target far = slide == SLIDE_LOSSY ? find_candidate(arch, code, true, &ignored) : exact;
+    place->why = first.locked ? locked_ending : NULL;
+    struct slide_target exact = {0}, none = {0};
+    struct way way;
+    way_begin(&way);
+    if (first.locked)
+        exact = find_behind(arch, code, first.length);
+    else if (!first.emulated)
+        exact = find_candidate(arch, code, 0, way, none, false, &place->why);
+    struct slide_target far =
+        slide == SLIDE_LOSSY && !first.locked ? find_candidate(arch, code, 0, way, none, true, &ignored) : exact;
     if (!exact.at && !far.at)
         return;
-    struct jumps jumps = find_jumps(arch, code, far.at > exact.at ? far.at : exact.at);
+    size_t most = far.at > exact.at ? far.at : exact.at;
+    struct jumps jumps = find_jumps(arch, code, most);
     if (far.at > exact.at && is_entered_at_entry_only(&far, &jumps)) {
         settle(arch, &far, lossy, place);
         return;
     }
-    place->why = first.emulated ? NULL : reached;
+    if (!first.locked)
+        place->why = first.emulated ? NULL : exact.at < jumps.first && jumps.unknown ? tabled : reached;
     if (exact.at && is_entered_at_entry_only(&exact, &jumps))
-        settle(arch, &exact, moved, place);
+        settle(arch, &exact, first.locked ? behind : moved, place);
 }

@@ -3,8 +3,9 @@
  * which costs ten times as much; 6 of 10 functions of Debian's libraries begin with one.
  *
  * The probe still sees every call there: the instructions before it surely end, and no jump leads to the new place, or
- * between the entry and it. What its handler reads of the entry, it reads where that is now (way.h); a handler that
- * reads what is gone stays at the entry, and so does a return probe where the stack pointer has moved.
+ * between the entry and it, as far as the file's code and data tell. Only a locked instruction, where the kernel puts
+ * no probe, is passed though it may fault. What its handler reads of the entry, it reads where that is now (way.h); a
+ * handler that reads what is gone stays at the entry, and so does a return probe where the stack pointer has moved.
  */
 #pragma once
 

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "elf/section.h"
 #include "probe/module/binary.h"
+#include "probe/spec/code_addresses.h"
 #include "probe/spec/slide.h"
 
 enum {
@@ -246,7 +247,16 @@ static int scan_segment(const struct slide_file *file, const struct arch_code *a
     return 0;
 }
 
-/* Asks all of the file's code whether the SLIDERS that would move may. */
+/* Finds what the data of FILE leads to in the functions of SLIDERS. */
+static int scan_data(const struct slide_file *file, const struct arch_code *arch, struct sliders *sliders)
+{
+    int result = code_addresses_visit(file->binary, arch, note_target, sliders);
+    for (size_t i = 0; i < sliders->count && result == -E2BIG; i++)
+        sliders->items[i].limit = 1;
+    return result == -E2BIG ? 0 : result;
+}
+
+/* Asks all of the file's code and data whether the SLIDERS that would move may. */
 static int confirm(struct slide_file *file, const struct arch_code *arch, struct sliders *sliders, enum slide slide)
 {
     const struct elf_file *elf = binary_elf(file->binary);
@@ -264,6 +274,8 @@ static int confirm(struct slide_file *file, const struct arch_code *arch, struct
     for (size_t i = 0; i < elf->segment_count && result == 0; i++)
         if (elf->segments[i].p_type == PT_LOAD && elf->segments[i].p_flags & PF_X)
             result = scan_segment(file, arch, &elf->segments[i], &moving);
+    if (result == 0)
+        result = scan_data(file, arch, &moving);
     for (size_t i = 0; i < moving.count && result == 0; i++) {
         struct slider *slider = &moving.items[i];
         if (slider->place.distance >= slider->limit)
@@ -296,8 +308,8 @@ static void find_entries(struct slide_file *file, struct site *sites, size_t cou
         sites[i].first = sites[i].entry = last = sites[i].is_exit ? last : entry_of(file, &sites[i]);
 }
 
-/* Moves SLIDER's site to its place. */
-static int move(const struct slider *slider)
+/* Moves SLIDER's site, which is in FILE, to its place. */
+static int move(struct slide_file *file, const struct slider *slider)
 {
     const struct slide_place *place = &slider->place;
     struct site *site = slider->site;
@@ -315,7 +327,7 @@ static int move(const struct slider *slider)
     site->slid = place->distance;
     site->offset += place->distance;
     site->address += place->distance;
-    site->entry = ENTRY_EMULATED;
+    site->entry = entry_of(file, site);
     return 0;
 }
 
@@ -344,7 +356,7 @@ static int slide_in_file(struct slide_file *file, struct site *sites, size_t cou
     if (result == 0)
         result = confirm(file, arch, &sliders, slide);
     for (size_t i = 0; i < sliders.count && result == 0; i++)
-        result = move(&sliders.items[i]);
+        result = move(file, &sliders.items[i]);
     free(sliders.items);
     return result;
 }

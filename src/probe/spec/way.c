@@ -181,7 +181,7 @@ bool way_pass(struct way *way, const struct arch_code *arch, const struct arch_e
     struct way_value at = locate(way, effect, address), words[2] = {unknown, unknown}, value = unknown;
     bool puts = effect->follows || effect->adds || effect->bounded;
     struct way_value pointer = way->registers[arch->stack_pointer];
-    if (effect->memory && !is_there(arch, effect, at, file))
+    if (effect->locked || (effect->memory && !is_there(arch, effect, at, file)))
         return false;
     if (puts)
         value = put(way, arch, effect, at, address, file);
@@ -203,6 +203,15 @@ bool way_pass(struct way *way, const struct arch_code *arch, const struct arch_e
         return true;
     way->registers[arch->stack_pointer] = pointer;
     return push(way, arch);
+}
+
+void way_pass_locked(struct way *way, const struct arch_effect *effect)
+{
+    way->wrote = true;
+    way->slot_count = 0;
+    for (unsigned i = 0; i < ARCH_WORDS; i++)
+        if (effect->changes >> i & 1)
+            way->registers[i] = unknown;
 }
 
 /* The register that holds an address in the stack, that of the stack itself if it does; ARCH_WORDS: none does. */

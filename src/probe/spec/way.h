@@ -67,6 +67,9 @@ void way_begin(struct way *way);
 bool way_pass(struct way *way, const struct arch_code *arch, const struct arch_effect *effect, uint64_t address,
               const struct way_file *file);
 
+/* Goes on past a locked instruction with EFFECT, as if its memory were there. */
+void way_pass_locked(struct way *way, const struct arch_effect *effect);
+
 /* How to come by those registers that do not hold it themselves any more, in the order of their numbers, into VALUES:
  * how many. */
 size_t way_values(const struct way *way, const struct arch_code *arch, struct entry_value values[ARCH_WORDS]);
