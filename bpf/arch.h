@@ -24,7 +24,32 @@
 #define SIGNAL_FRAME_POINTER 120
 #define SIGNAL_STACK_POINTER 160
 #define SIGNAL_INSTRUCTION 168
+/*
+ * Where the register with a DWARF number below 16 is, in words: in struct pt_regs (there is no stack pointer in them),
+ * and from SIGNAL_REGISTERS on behind that stack pointer.
+ */
+#define CONTEXT_REGISTERS 16
+#define CONTEXT_REGISTER(number) (0x01236789f4ed5bcaull >> 4 * (number)&15)
+#define SIGNAL_REGISTERS 40
+#define SIGNAL_REGISTER(number) (0x76543210fa89becdull >> 4 * (number)&15)
 #define SIGNAL_TRAMPOLINE 0x0f0000000fc0c748ull /* its code begins with: mov $15, %rax; syscall */
+/* int3, behind which the kernel has a thread until it finds out whose breakpoint it was. */
+#define BREAKPOINT 0xcc
+#define BREAKPOINT_SIZE 1
+/*
+ * The kernel's code that calls it for a uprobe (trampoline.h): its first eight bytes, and how many words it has pushed,
+ * two bits for each of its bytes. What a function with a return probe returns to (Linux 6.11): push %rax, %rcx, %r11;
+ * mov $335, %rax; syscall; pop %r11, %rcx; ret. What a probed nop calls (6.18): push %rcx, %r11, %rax; mov $336, %rax;
+ * syscall; pop %rax, %r11, %rcx; ret.
+ */
+#define HAS_TRAMPOLINES 1
+#define RETURN_TRAMPOLINE 0x4fc0c74853415150ull
+#define RETURN_TRAMPOLINE_PUSHED 0x1bfffffa4ull
+#define CALL_TRAMPOLINE 0x50c0c74850534151ull
+#define CALL_TRAMPOLINE_PUSHED 0x1afffff94ull
+#define TRAMPOLINE_SIZE 18
+#define TRAMPOLINE_SYSCALL_END 13
+#define CALL_SIZE 5
 /* CODE, eight bytes, ends with a call: e8 and a distance, or ff /2 with a register or a place in memory. */
 #define CODE_BYTE(code, back) ((code) >> (64 - 8 * (back)) & 255)
 #define ENDS_WITH_FF_2(code, size) (CODE_BYTE(code, size) == 0xff && (CODE_BYTE(code, (size)-1) & 0x38) == 0x10)
@@ -55,10 +80,18 @@
 #define SIGNAL_LINK 552
 #define SIGNAL_STACK_POINTER 560
 #define SIGNAL_INSTRUCTION 568
+/* As above. */
+#define CONTEXT_REGISTERS 31
+#define CONTEXT_REGISTER(number) (number)
+#define SIGNAL_REGISTERS 312
+#define SIGNAL_REGISTER(number) (number)
 #define SIGNAL_TRAMPOLINE 0xd4000001d2801168ull /* mov x8, #139; svc #0 */
 /* CODE, two instructions, ends with a call: BL, BLR, BLRAA and their like. */
 #define ENDS_WITH_CALL(code)                                                                                           \
     (((code) >> 32 & 0xfc000000) == 0x94000000 || ((code) >> 32 & 0xfffff000 & ~0x01000000ull) == 0xd63f0000)
+/* Uprobes are breakpoints; the kernel has a thread on them. */
+#define HAS_TRAMPOLINES 0
+#define BREAKPOINT_SIZE 0
 #define USER_ADDRESSES (1ull << 52) /* the kernel can be built for 36, 39, 42, 47, 48 and 52 bits */
 /* In the bits above those; which they are is in the masks of arch_code_mask. */
 #define SIGNS_RETURN_ADDRESSES 1

@@ -45,6 +45,8 @@
 #define RULE_NO_CODE (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 8, 0, 0))
 /* Nothing is mapped any more: the process is exiting. */
 #define RULE_GONE (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 16, 0, 0))
+/* Code of the kernel's in the process, which it executes on behalf of uprobes: uplua_unwind_leave. */
+#define RULE_OF_UPROBES (RULE_ODD | RULE(RULE_UNKNOWN, DWARF_STACK_POINTER, 24, 0, 0))
 /* Where a function begins, before its first instruction. */
 #define RULE_CALLED                                                                                                    \
     (RULE_ODD | RULE(RULE_REGISTER, DWARF_STACK_POINTER, 8 * RETURN_ADDRESS_ON_STACK, 0, -8 * RETURN_ADDRESS_ON_STACK))
@@ -151,9 +153,21 @@ long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long l
  * else 0. */
 long uplua_unwind_is_code(long address);
 
+/* 1 if there is a breakpoint at ADDRESS of the current process that has moved a thread behind it, else 0. */
+long uplua_unwind_is_breakpoint(long address);
+
 /* 1 if ADDRESS is where the current process's functions return to while return probes wait for them (trampoline.h),
  * else 0. */
 long uplua_unwind_is_trampoline(long address);
+
+/*
+ * Puts the frame at work of SCRATCH, whose rule is RULE_OF_UPROBES, where the program is: on the instruction of which
+ * the kernel executes a copy, or that its code has been called for. 1, or 0 where that cannot be found out.
+ */
+long uplua_unwind_leave(struct scratch *scratch);
+
+/* The same of the current thread, which was interrupted at IP with the stack pointer SP: where it is in the program. */
+long uplua_unwind_place(long ip, long sp);
 
 /*
  * The return address that a return probe has replaced at the stack's address SLOT (aarch64: with stack pointer SLOT);

@@ -27,7 +27,8 @@ enum {
     SLOTS = 4,          /* probes that can be under way at once on one CPU */
     ROUND = 8,          /* frames per callback of bpf_loop, which costs as much as two */
     AT_ENTRY = 1 << 16, /* beside a depth */
-    EXISTS = -17,       /* EEXIST */
+    IN_KERNEL = 1 << 17,
+    EXISTS = -17, /* EEXIST */
 };
 
 struct {
@@ -216,11 +217,15 @@ static __always_inline int take_frame(struct scratch *scratch, struct rule_cache
     struct code code = code_of(scratch, cache, link);
     __u64 rule = code.rule;
 #if !RETURN_ADDRESS_ON_STACK
-    if (rule == RULE_BY_FRAME_POINTER && !uplua_unwind_is_trampoline(link)) {
+    if ((rule == RULE_BY_FRAME_POINTER || rule == (RULE_UNEXPRESSED | RULE_ODD)) && !uplua_unwind_is_trampoline(link)) {
         scratch->code.to_file = code.to_file;
         rule = uplua_stack_by_code(scratch, cache, link);
     }
 #endif
+    if ((rule == RULE_OF_UPROBES || scratch->trapped) && uplua_stack_move(scratch, rule)) {
+        *at = begin_climb(scratch); /* the next step takes the frame from where it is now */
+        return 1;
+    }
     __u64 before = at->hash, frame = at->ip + code.to_file;
     if (!scratch->back && at->count)
         frame |= STACK_INTERRUPTED;
@@ -263,7 +268,8 @@ static __always_inline struct scratch *prepare(struct rule_cache *cache, long ip
     if (SIGNS_RETURN_ADDRESSES)
         scratch->code_mask = uplua_unwind_code_mask();
     scratch->link = CODE_ADDRESS(link, scratch->code_mask);
-    scratch->limit = (depth & ~AT_ENTRY) == 0 ? STACK_FRAMES : depth & ~AT_ENTRY;
+    scratch->limit = (depth & 0xffff) == 0 ? STACK_FRAMES : depth & 0xffff;
+    scratch->trapped = BREAKPOINT_SIZE && depth & IN_KERNEL;
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
     __u64 changes = uplua_unwind_changes();
     if (!sp || scratch->tag + 1 <= 1 || scratch->stack.tgid != tgid || scratch->changes != changes) {
@@ -273,7 +279,7 @@ static __always_inline struct scratch *prepare(struct rule_cache *cache, long ip
         scratch->changes = changes;
         scratch->stack.program = program;
     }
-    scratch->back = scratch->guessed = scratch->count = scratch->raw = scratch->hash = 0;
+    scratch->back = scratch->guessed = scratch->count = scratch->raw = scratch->hash = scratch->signalled = 0;
     scratch->end = STACK_UNREADABLE;
     scratch->stack.tgid = tgid;
     if (!uplua_stack_fill(scratch, sp, WORD))
@@ -314,7 +320,8 @@ static __always_inline long finish(struct scratch *scratch, struct rule_cache *c
 
 /*
  * The stack of the current thread at IP with stack pointer SP and frame pointer FP. LINK: the link register, where the
- * CPU has one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction.
+ * CPU has one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction, and
+ * IN_KERNEL where the kernel was interrupted, which may have moved IP behind a breakpoint.
  */
 long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
 {
@@ -366,7 +373,7 @@ long uplua_stack_walk_older(long ip, long sp, long fp, long link, long depth)
     if (!scratch || !cache)
         return STACK_UNKNOWN;
     struct walk walk = {scratch, cache};
-    bpf_loop(STACK_FRAMES / ROUND + 1, walk_round, &walk, 0);
+    bpf_loop(STACK_FRAMES / ROUND + 2, walk_round, &walk, 0); /* not every step takes a frame */
     return finish(scratch, cache);
 }
 
@@ -411,9 +418,18 @@ static __always_inline struct registers user_registers_of(void *ctx)
     return at.ip < USER_ADDRESSES ? at : saved_registers();
 }
 
+/* Where a sample was taken, whose context is CTX: an address of the kernel's, or of the program, which never is code
+ * that the kernel executes for uprobes in its place. */
+__hidden long uplua_sampled_ip(void *ctx)
+{
+    struct registers at = registers_of(ctx);
+    return at.ip < USER_ADDRESSES ? (__u64)uplua_unwind_place(at.ip, at.sp) : at.ip;
+}
+
+#define CHECKED_DEPTH(depth) ((depth) < 0 || (depth) > STACK_FRAMES ? 0 : (depth))
 #define WALK(walk, at, depth, at_entry)                                                                                \
     walk((at).ip - ((at_entry) ? (at_entry)-1 : 0), (at).sp, (at).fp, (at).link,                                       \
-         ((depth) < 0 || (depth) > STACK_FRAMES ? 0 : (depth)) | ((at_entry) ? AT_ENTRY : 0))
+         CHECKED_DEPTH(depth) | ((at_entry) ? AT_ENTRY : 0))
 
 /*
  * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
@@ -439,7 +455,9 @@ static __always_inline struct registers user_registers_of(void *ctx)
     __hidden long uplua_ustack_sampled##older(void *ctx, long depth)                                                   \
     {                                                                                                                  \
         struct registers at = user_registers_of(ctx);                                                                  \
-        return WALK(uplua_stack_walk##older, at, depth, 0);                                                            \
+        int in_kernel = CONTEXT_INSTRUCTION(ctx) >= USER_ADDRESSES;                                                    \
+        return uplua_stack_walk##older(at.ip, at.sp, at.fp, at.link,                                                   \
+                                       CHECKED_DEPTH(depth) | (in_kernel ? IN_KERNEL : 0));                            \
     }                                                                                                                  \
     __hidden long uplua_ustack_thread##older(void *ctx, long depth)                                                    \
     {                                                                                                                  \

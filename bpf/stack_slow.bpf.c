@@ -87,6 +87,33 @@ long uplua_stack_by_code(struct scratch *scratch, struct rule_cache *cache, long
 }
 #endif
 
+/*
+ * What the frame at work has in the register with the DWARF number NUMBER; 0 where that is not known: a call has kept
+ * few of them.
+ */
+long uplua_stack_register(struct scratch *scratch, long number)
+{
+    if (!scratch || number == DWARF_STACK_POINTER)
+        return scratch ? scratch->sp : 0;
+    if (number == DWARF_FRAME_POINTER)
+        return scratch->fp;
+    __u64 at = number;
+    if (scratch->back || at >= CONTEXT_REGISTERS)
+        return 0;
+    long failed;
+    if (scratch->signalled) {
+        at = SIGNAL_REGISTER(at);
+        failed = bpf_probe_read_user(scratch->registers, sizeof scratch->registers,
+                                     (void *)(scratch->signalled + SIGNAL_REGISTERS));
+    } else {
+        at = CONTEXT_REGISTER(at);
+        failed = bpf_probe_read_kernel(scratch->registers, sizeof scratch->registers,
+                                       (void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
+    }
+    OPAQUE(at);
+    return failed || at >= CONTEXT_REGISTERS ? 0 : scratch->registers[at];
+}
+
 /* Frames that are neither plain nor found by the frame pointer: 1 where the walk goes on. */
 long uplua_stack_special(struct scratch *scratch, long number)
 {
@@ -103,15 +130,16 @@ long uplua_stack_special(struct scratch *scratch, long number)
         /* a leaf function may have been interrupted */
         scratch->link = CODE_ADDRESS(peek(sp + SIGNAL_LINK), scratch->code_mask);
 #endif
+        scratch->signalled = sp;
         scratch->back = 0;
         scratch->size = 0;
         return 1;
     }
     if (kind != RULE_DEREF && kind != RULE_DEREF_BASE)
         return 0;
-    __u64 base = RULE_BASE(rule) == DWARF_FRAME_POINTER ? scratch->fp : scratch->sp;
+    __u64 base = uplua_stack_register(scratch, RULE_BASE(rule));
     __u64 cfa = peek(base + RULE_PLACE(rule)) + RULE_ADDEND(rule);
-    if (cfa - scratch->sp > LARGEST_FRAME)
+    if (!base || cfa - scratch->sp > LARGEST_FRAME)
         return 0;
     if (kind == RULE_DEREF_BASE)
         scratch->fp = peek(base + RULE_FRAME(rule));
@@ -129,6 +157,13 @@ static __always_inline int is_behind_call(__u64 link)
     __u64 code = 0;
     bpf_probe_read_user(&code, sizeof code, (void *)(link - sizeof code));
     return ENDS_WITH_CALL(code) || uplua_unwind_is_trampoline(link);
+}
+
+/* The end of a stack whose last frame's rule names a register that is not known. */
+static __always_inline long no_register(struct scratch *scratch)
+{
+    scratch->end = STACK_NO_TABLE;
+    return 0;
 }
 
 long uplua_stack_climb(struct scratch *scratch, long number)
@@ -159,13 +194,18 @@ long uplua_stack_climb(struct scratch *scratch, long number)
         return 0;
     }
     scratch->end = RULE_KIND(rule) == RULE_UNKNOWN ? STACK_NO_TABLE : STACK_UNREADABLE; /* if it ends here */
-    if (RULE_KIND(rule) != RULE_REGISTER && rule != RULE_BY_FRAME_POINTER)
+    __u64 held = RULE_KIND(rule) == RULE_HELD, kept = 0;
+    if (RULE_KIND(rule) != RULE_REGISTER && !held && rule != RULE_BY_FRAME_POINTER)
         return uplua_stack_special(scratch, rule);
-    __u64 cfa = (RULE_BASE(rule) == DWARF_FRAME_POINTER ? scratch->fp : scratch->sp) + RULE_OFFSET(rule);
+    if (held && !(kept = uplua_stack_register(scratch, RULE_HOLDER(rule))))
+        return no_register(scratch);
+    __u64 base = uplua_stack_register(scratch, RULE_BASE(rule)), cfa = base + RULE_OFFSET(rule);
+    if (!base && RULE_BASE(rule) != DWARF_FRAME_POINTER)
+        return no_register(scratch);
     /* The stack grows downwards. */
     if (cfa - scratch->sp > LARGEST_FRAME || cfa & 7 || cfa >= USER_ADDRESSES)
         return 0;
-    __u64 link = cfa + RULE_LINK(rule), frame = RULE_FRAME(rule) ? cfa + RULE_FRAME(rule) : link;
+    __u64 link = held ? cfa : cfa + RULE_LINK(rule), frame = RULE_FRAME(rule) ? cfa + RULE_FRAME(rule) : link;
     __u64 link_at = link - scratch->start, frame_at = frame - scratch->start;
     if (link_at >= scratch->size || frame_at >= scratch->size) {
         if (!uplua_stack_fill(scratch, link < frame ? link : frame,
@@ -178,7 +218,9 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     }
     if (RULE_FRAME(rule))
         scratch->fp = WINDOW_WORD(scratch, frame_at);
-    if (RETURN_ADDRESS_ON_STACK || RULE_LINK(rule)) {
+    if (held) {
+        scratch->ip = CODE_ADDRESS(kept, scratch->code_mask);
+    } else if (RETURN_ADDRESS_ON_STACK || RULE_LINK(rule)) {
         scratch->ip = CODE_ADDRESS(WINDOW_WORD(scratch, link_at), scratch->code_mask);
     } else {
         scratch->ip = scratch->link;
@@ -191,6 +233,26 @@ long uplua_stack_climb(struct scratch *scratch, long number)
         return 0;
     }
     scratch->guessed = RULE_KIND(rule) == RULE_UNKNOWN ? scratch->count + 1 : 0;
+    return 1;
+}
+
+long uplua_stack_move(struct scratch *scratch, long number)
+{
+    __u64 rule = number;
+    if (!scratch)
+        return 0;
+    __u64 trapped = scratch->trapped;
+    scratch->trapped = 0;
+    if (rule == RULE_OF_UPROBES)
+        return uplua_unwind_leave(scratch);
+    /*
+     * Of an instruction that has been executed for the program, or of padding before a function's first one, a
+     * breakpoint is there, too. So it counts only where a function begins that has just been called.
+     */
+    if (!trapped || (rule | RULE_ODD) == RULE_CALLED || !uplua_unwind_is_breakpoint(scratch->ip - 1) ||
+        !is_behind_call(peek(scratch->sp)))
+        return 0;
+    scratch->ip--;
     return 1;
 }
 

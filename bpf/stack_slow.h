@@ -37,7 +37,12 @@ struct scratch {
     __u64 raw; /* the number of the first frame whose code is in no file: the stack is of this process; 0: none */
     struct code code;   /* what uplua_unwind_code has found … */
     struct place place; /* … and where */
+    __u64 trapped;      /* 1: the innermost frame may stand behind a breakpoint that has not been executed for it */
     __u64 zero;
+    /* the registers of where the frame at work was interrupted, read once a rule needs them; SIGNALLED: they are a
+     * signal's, and the stack pointer of its trampoline; 0: they are those with which the thread has entered the kernel
+     */
+    __u64 registers[CONTEXT_REGISTERS], signalled;
     struct epilogue way; /* of code without a table, on aarch64 */
     struct stack stack;
     __u64 window[WINDOW / 8];
@@ -75,6 +80,12 @@ long uplua_stack_climb(struct scratch *scratch, long number);
  * callees, and where RAW is not 0 the program's own before those.
  */
 long uplua_stack_own(struct scratch *scratch, long count, long raw);
+
+/*
+ * Puts the frame at work, whose rule is NUMBER, where the program is if that is elsewhere: RULE_OF_UPROBES, or behind a
+ * breakpoint. 1 if it was moved; 0: it stays.
+ */
+long uplua_stack_move(struct scratch *scratch, long number);
 
 /* Puts what the address of the frame at work stands for, which is mostly itself, in its place. 0: it stands for the end
  * of the walk. */

@@ -1,7 +1,8 @@
 /*
- * The kernel's [uprobes] code, to which functions return whose return a probe waits for. The kernel maps it into a
- * process where the first such function begins: at the highest page of user space, unless something else is there, as
- * the stack is in a program without randomized addresses.
+ * The kernel's [uprobes] page, which begins with the code to which functions return whose return a probe waits for. The
+ * kernel maps it into a process where the first such function begins: at the highest page of user space, unless
+ * something else is there, as the stack is in a program without randomized addresses. Behind that code the page has
+ * copies of probed instructions, which threads execute one by one instead of those where the breakpoints are.
  */
 #pragma once
 
@@ -21,6 +22,8 @@
 
 #include "arch.h"
 
+enum { SMALLEST_PAGE = 4096 };
+
 static __always_inline __u64 kernel_word(__u64 address)
 {
     __u64 word = 0;
@@ -34,7 +37,6 @@ static __always_inline __u64 kernel_word(__u64 address)
  */
 static __always_inline int is_trampoline(__u64 address, __u64 fields)
 {
-    enum { SMALLEST_PAGE = 4096 };
     if (address & (SMALLEST_PAGE - 1))
         return 0;
     __u64 space = fields ? kernel_word((__u64)bpf_get_current_task() + (fields & 0xffff)) : 0;

@@ -12,6 +12,7 @@
 #include "rule_cache.h"
 #include "stack_slow.h"
 #include "unwind.h"
+#include "uprobes.h"
 #include "vma.h"
 
 struct slab {
@@ -273,10 +274,6 @@ static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
     __u32 rule_number = UNWIND_ROW_RULE(row_of(place, offset));
     __u64 *found = rule_number ? bpf_map_lookup_elem(&uplua_unwind_rules, &rule_number) : 0;
     __u64 rule = found ? *found : RULE_UNKNOWN;
-    int base = RULE_BASE(rule);
-    if (RULE_KIND(rule) >= RULE_REGISTER && RULE_KIND(rule) != RULE_SIGNAL && base != DWARF_STACK_POINTER &&
-        base != DWARF_FRAME_POINTER) /* a few instructions of a prologue, in registers that no call keeps */
-        return RULE_BY_FRAME_POINTER;
     if (rule == RULE_UNKNOWN)
         return RULE_BY_FRAME_POINTER;
     if (RULE_KIND(rule) == RULE_PLT) /* decided by the address: the answer is an ordinary rule */
@@ -438,6 +435,17 @@ long uplua_unwind_is_trampoline(long address)
     return kernel && is_trampoline(address, kernel->trampoline);
 }
 
+/* True if ADDRESS, which is in no file, is in code that the kernel has put there for uprobes. */
+static __always_inline int is_of_uprobes(__u64 address)
+{
+    __u32 none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    if (!kernel || !kernel->trampoline)
+        return 0;
+    __u64 page = address >> kernel->page_shift << kernel->page_shift;
+    return is_trampoline(page, kernel->trampoline) || trampoline_at(address);
+}
+
 long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long link)
 {
     if (!cache || !scratch)
@@ -448,12 +456,27 @@ long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long l
     struct code found = find_code(scratch->tag, link - 1, &scratch->place);
     if (found.rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(link))
         found.rule = RULE_SIGNAL;
+    if (found.rule == RULE_BY_FRAME_POINTER && !found.to_file && is_of_uprobes(link - 1))
+        found.rule = RULE_OF_UPROBES;
+    __u64 unread = found.rule == RULE_OF_UPROBES && trampoline_at(link - 1) == UNREAD;
     if (!is_plain(found.rule) || !found.to_file)
         found.rule |= RULE_ODD;
-    if (found.rule != RULE_UNMAPPED && found.rule != RULE_NO_CODE && found.rule != RULE_GONE)
+    if (found.rule != RULE_UNMAPPED && found.rule != RULE_NO_CODE && found.rule != RULE_GONE && !unread)
         keep_code(cache, scratch->tag, link, found);
     scratch->code = found;
     return 1;
+}
+
+long uplua_unwind_is_breakpoint(long address)
+{
+#if BREAKPOINT_SIZE
+    __u8 code = 0;
+    bpf_probe_read_user(&code, sizeof code, (void *)address);
+    return code == BREAKPOINT;
+#else
+    (void)address;
+    return 0;
+#endif
 }
 
 long uplua_unwind_is_code(long address)
@@ -499,4 +522,28 @@ long uplua_unwind_return(long slot)
     search.instance = uprobes ? kernel_word(uprobes + kernel->uprobes_returns) : 0;
     bpf_loop(DEEPEST, search_returns, &search, 0);
     return search.original;
+}
+
+long uplua_unwind_leave(struct scratch *scratch)
+{
+    __u32 none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    if (!scratch || !kernel)
+        return 0;
+    __u64 ip = scratch->ip, sp = scratch->sp;
+    if (!leave_copy(kernel, &ip) && (scratch->back || !leave_trampoline(kernel, &ip, &sp)))
+        return 0;
+    scratch->ip = ip;
+    scratch->sp = sp;
+    return 1;
+}
+
+long uplua_unwind_place(long ip, long sp)
+{
+    __u32 none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    __u64 at = ip, top = sp;
+    if (kernel && kernel->trampoline && !leave_copy(kernel, &at))
+        leave_trampoline(kernel, &at, &top);
+    return at;
 }

@@ -20,7 +20,7 @@
 #include "trampoline.h"
 
 enum rule_kind {
-    RULE_UNKNOWN,  /* in tables 0 as a whole: no call frame information, or none that a rule can express */
+    RULE_UNKNOWN,  /* in tables 0 as a whole: no call frame information; or RULE_UNEXPRESSED */
     RULE_END,      /* as a whole 1: the outermost frame */
     RULE_REGISTER, /* CFA = base + offset */
     /* CFA = sp + 8, and 8 more once (pc & 15) >= offset: a lazily bound entry has pushed its number */
@@ -29,12 +29,18 @@ enum rule_kind {
     /* the same; the caller's frame pointer is saved at base + …, not CFA + …: gcc's realigned stacks */
     RULE_DEREF_BASE,
     RULE_SIGNAL, /* the frame in which the kernel called a signal handler: registers are in its ucontext */
+    /* as RULE_REGISTER, but the return address is in a register, whose number stands where others have its place */
+    RULE_HELD,
 };
+
+/* There is call frame information, but none that a rule can express; what it says is not to be guessed. */
+#define RULE_UNEXPRESSED ((__u64)RULE_UNKNOWN | 1 << 3)
 
 #define RULE_KIND(rule) ((int)((rule)&7))
 #define RULE_BASE(rule) ((int)((rule) >> 3 & 31))
 #define RULE_LINK(rule) (((__s64)((__u64)(rule) << 40) >> 48) * 8)
 #define RULE_FRAME(rule) (((__s64)((__u64)(rule) << 24) >> 48) * 8)
+#define RULE_HOLDER(rule) ((int)((rule) >> 8 & 31))
 #define RULE_OFFSET(rule) ((__s64)((__u64)(rule) << 1) >> 41)
 #define RULE_PLACE(rule) ((__s64)((__u64)(rule) << 8) >> 48)
 #define RULE_ADDEND(rule) (((__s64)((__u64)(rule) << 1) >> 57) * 8)
@@ -180,10 +186,10 @@ struct unwind_kernel {
     __u32 super_device;                         /* struct super_block: s_dev */
     __u32 memory_device; /* that of files that have no place in any folder (memfd_create); 0: not known */
     /*
-     * struct task_struct: utask; struct uprobe_task: return_instances; struct return_instance: stack, orig_ret_vaddr,
-     * next
+     * struct task_struct: utask; struct uprobe_task: return_instances, xol_vaddr, vaddr; struct return_instance: stack,
+     * orig_ret_vaddr, next
      */
-    __u32 task_uprobes, uprobes_returns, return_stack, return_original, return_next;
+    __u32 task_uprobes, uprobes_returns, uprobes_copy, uprobes_original, return_stack, return_original, return_next;
     __u32 page_shift;
     __u64 trampoline; /* TRAMPOLINE_FIELDS */
 };

@@ -64,8 +64,12 @@ CORE_METHOD(symbols_begin, symbols)
 /* symbols:unfollow(): takes in what was recorded, and records no more; closes the descriptor */
 CORE_METHOD(symbols_unfollow, symbols)
 
-/* symbols:update(): takes in what was recorded */
-CORE_METHOD(symbols_update, symbols)
+/* symbols:update() → true if it is to be called again in a moment: takes in what was recorded */
+static int lua_symbols_update(lua_State *L)
+{
+    lua_pushboolean(L, symbols_update(check_symbols(L)));
+    return 1;
+}
 
 /* symbols:keep_file(path): opens a program that is about to be executed */
 static int lua_symbols_keep_file(lua_State *L)
@@ -308,7 +312,7 @@ int symbols_open_lua(lua_State *L)
         {"follow", lua_symbols_follow},
         {"begin", symbols_begin_lua},
         {"unfollow", symbols_unfollow_lua},
-        {"update", symbols_update_lua},
+        {"update", lua_symbols_update},
         {"keep_file", lua_symbols_keep_file},
         {"lost", lua_symbols_lost},
         {"unread", lua_symbols_unread},

@@ -74,26 +74,29 @@ static int unwind_find(lua_State *L)
     return core_push_number(L, unwind_table_find(&file->table, (uint64_t)offset));
 }
 
-/* file:rule(number) → kind, base register, offset, addend (0 but for deref…), frame, link: bpf/unwind.h's parts of a
- * rule */
+/* file:rule(number) → kind, base register, offset, addend (0 but for deref…), frame, link (held: the register's name):
+ * bpf/unwind.h's parts of a rule; kind "unexpressed" for RULE_UNEXPRESSED */
 static int unwind_parts(lua_State *L)
 {
     static const char *const kinds[] = {
         [RULE_UNKNOWN] = "unknown", [RULE_END] = "end",     [RULE_REGISTER] = "register",
         [RULE_PLT] = "plt",         [RULE_DEREF] = "deref", [RULE_DEREF_BASE] = "deref_base",
-        [RULE_SIGNAL] = "signal",   [7] = "unknown", /* what three bits could say, too */
+        [RULE_SIGNAL] = "signal",   [RULE_HELD] = "held",
     };
     const struct unwind_file *file = check_file(L);
     lua_Integer number = luaL_checkinteger(L, 2);
     luaL_argcheck(L, number >= 0 && (size_t)number < file->rules.count, 2, "no such rule");
     uint64_t rule = file->rules.items[number];
-    lua_pushstring(L, kinds[RULE_KIND(rule)]);
+    lua_pushstring(L, rule == RULE_UNEXPRESSED ? "unexpressed" : kinds[RULE_KIND(rule)]);
     lua_pushstring(L, arch_dwarf_register(file->elf.machine, RULE_BASE(rule)));
     bool deref = RULE_KIND(rule) == RULE_DEREF || RULE_KIND(rule) == RULE_DEREF_BASE;
     lua_pushnumber(L, (lua_Number)(deref ? RULE_PLACE(rule) : RULE_OFFSET(rule)));
     lua_pushnumber(L, deref ? (lua_Number)RULE_ADDEND(rule) : 0);
     lua_pushnumber(L, (lua_Number)RULE_FRAME(rule));
-    lua_pushnumber(L, (lua_Number)RULE_LINK(rule));
+    if (RULE_KIND(rule) == RULE_HELD)
+        lua_pushstring(L, arch_dwarf_register(file->elf.machine, RULE_HOLDER(rule)));
+    else
+        lua_pushnumber(L, (lua_Number)RULE_LINK(rule));
     return 6;
 }
 

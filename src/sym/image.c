@@ -205,15 +205,21 @@ static bool good(struct image *image, int code)
     return code >= 0;
 }
 
-/* The symbols of the file FD, which is closed, and in *FIRST its first address; NULL without. */
-static struct symtab *read_symtab(struct image *image, int fd, uint64_t *first)
+/*
+ * The symbols of the file FD, which is closed, and in *SHIFT how far its addresses are above those of ELF, which has
+ * the code; SHIFT NULL: they are the same. NULL without.
+ */
+static struct symtab *read_symtab(struct image *image, int fd, const struct elf_file *elf, uint64_t *shift)
 {
     struct symtab *symtab = NULL;
     struct elf_file file;
     if (!good(image, fd))
         return NULL;
-    if (good(image, elf_file_open(&file, fd)) && good(image, symtab_load(&symtab, &file, SHT_SYMTAB)))
-        *first = first_address(&file);
+    if (good(image, elf_file_open(&file, fd))) {
+        if (shift)
+            *shift = first_address(&file) - first_address(elf);
+        good(image, symtab_load(&symtab, &file, SHT_SYMTAB, elf, shift ? *shift : 0));
+    }
     elf_file_close(&file);
     close(fd);
     return symtab;
@@ -229,14 +235,14 @@ static void parse(struct image *image)
         return;
     struct elf_file elf;
     if (good(image, open_headers(image, &elf))) {
-        uint64_t first;
-        if (!good(image, symtab_load(&image->symtab, &elf, SHT_SYMTAB))) {
-            image->symtab = read_symtab(image, debug_file_open(&elf, &image->search), &first);
+        uint64_t shift = 0;
+        if (!good(image, symtab_load(&image->symtab, &elf, SHT_SYMTAB, &elf, 0))) {
+            image->symtab = read_symtab(image, debug_file_open(&elf, &image->search), &elf, &shift);
             if (image->symtab) {
-                image->bias = first - first_address(&elf);
+                image->bias = shift;
             } else {
-                good(image, symtab_load(&image->symtab, &elf, SHT_DYNSYM));
-                image->inside = read_symtab(image, mini_debug_info_open(&elf), &first);
+                good(image, symtab_load(&image->symtab, &elf, SHT_DYNSYM, &elf, 0));
+                image->inside = read_symtab(image, mini_debug_info_open(&elf), &elf, NULL);
             }
         }
         image->plt = plt_load(&elf);

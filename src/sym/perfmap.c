@@ -20,12 +20,17 @@ enum {
     MAX_CODE = 1 << 30, /* bytes of one piece of code */
     /* ns; files have the time of the last tick, of which there are 100 a second at least */
     CLOCK_STEP = 20 * 1000 * 1000,
+    LOOK_PAUSE = 10 * 1000 * 1000, /* ns between two looks at all processes */
 };
 
 struct perfmap {
+    /* The file, which stays open, as it may be removed before it is read. fd -1: there is none yet. Only fd and stat.
+     */
+    struct elf_file file;
+    uint64_t next_look, pause; /* ns; no file was found, and when to look for one again */
     char *text;
     size_t size;
-    struct stat stat;       /* of the file that it was read from */
+    struct stat stat;       /* of the file when it was read */
     struct interval *items; /* in the file's order; the owner is the place of the name in the text */
     size_t count;
     struct spans spans; /* of items */
@@ -38,6 +43,8 @@ void perfmap_free(struct perfmap *perfmap)
 {
     if (!perfmap)
         return;
+    if (perfmap->file.fd >= 0)
+        close(perfmap->file.fd);
     free(perfmap->text);
     free(perfmap->items);
     spans_free(&perfmap->spans);
@@ -86,19 +93,39 @@ static void parse_all(struct perfmap *perfmap)
         spans_build_latest(&perfmap->spans, perfmap->items, perfmap->count);
 }
 
-/* Opens the file: only fd and stat of *FILE. False where there is none that may be trusted. */
-static bool open_file(const struct process *process, struct elf_file *file)
+static bool is_trusted(const struct process *process, const struct stat *stat)
 {
+    return (stat->st_uid == process->uid || stat->st_uid == 0) && stat->st_mtim.tv_sec >= process->started &&
+           stat->st_size <= MAX_TEXT;
+}
+
+/* Opens the file that PROCESS has under the name now, unless that is open. */
+static void open_file(const struct process *process)
+{
+    struct elf_file *file = &process->perfmap->file;
+    struct stat stat;
     char path[64];
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)process->inner_pid);
-    file->fd = elf_file_open_path(process->root ? process->root->fd : -1, path);
-    if (file->fd < 0)
-        return false;
-    if (!fstat(file->fd, &file->stat) && (file->stat.st_uid == process->uid || file->stat.st_uid == 0) &&
-        file->stat.st_mtim.tv_sec >= process->started && file->stat.st_size > 0 && file->stat.st_size <= MAX_TEXT)
-        return true;
-    close(file->fd);
-    return false;
+    int fd = elf_file_open_path(process->root ? process->root->fd : -1, path);
+    if (fd < 0)
+        return;
+    bool open = file->fd >= 0;
+    if (fstat(fd, &stat) || !is_trusted(process, &stat) ||
+        (open && stat.st_ino == file->stat.st_ino && stat.st_dev == file->stat.st_dev)) {
+        close(fd);
+        return;
+    }
+    if (open)
+        close(file->fd);
+    *file = (struct elf_file){.fd = fd, .stat = stat};
+}
+
+/* Opens the file, if there is one now, or finds the one that is open; false where there is none that may be trusted. */
+static bool find_file(const struct process *process)
+{
+    struct elf_file *file = &process->perfmap->file;
+    open_file(process);
+    return file->fd >= 0 && !fstat(file->fd, &file->stat) && is_trusted(process, &file->stat) && file->stat.st_size > 0;
 }
 
 static char *read_text(const struct elf_file *file)
@@ -129,30 +156,101 @@ static bool is_recent(const struct timespec *time)
 static void read_again(const struct process *process)
 {
     struct perfmap *perfmap = process->perfmap;
+    const struct elf_file *file = &perfmap->file;
     uint64_t start = now_ns();
-    struct elf_file file;
     if (start < perfmap->next_reading)
         return;
-    if (open_file(process, &file)) {
-        char *text = same_file(&file.stat, &perfmap->stat) ? NULL : read_text(&file);
+    if (find_file(process)) {
+        char *text = same_file(&file->stat, &perfmap->stat) ? NULL : read_text(file);
         if (text) {
             perfmap->changed = true;
             free(perfmap->text);
             perfmap->text = text;
-            perfmap->size = (size_t)file.stat.st_size;
-            perfmap->stat = file.stat;
-            if (is_recent(&file.stat.st_mtim)) /* what is written next may leave its time as it is */
+            perfmap->size = (size_t)file->stat.st_size;
+            perfmap->stat = file->stat;
+            if (is_recent(&file->stat.st_mtim)) /* what is written next may leave its time as it is */
                 perfmap->stat.st_ino = 0;
             parse_all(perfmap);
         }
-        close(file.fd);
     }
     perfmap->next_reading = next_reading(start);
+}
+
+/* The names of PROCESS, one of PROCESSES, made if there are none; NULL where nothing is known of it, or no memory. */
+static struct perfmap *perfmap_of(struct processes *processes, struct process *process)
+{
+    if (!process->inner_pid)
+        processes_read_identity(processes, process);
+    if (!process->inner_pid)
+        return NULL;
+    if (!process->perfmap && (process->perfmap = calloc(1, sizeof *process->perfmap)))
+        process->perfmap->file.fd = -1;
+    return process->perfmap;
+}
+
+/* Opens the file of PROCESS, if there is one by now. True if it is open. */
+static bool keep_file(struct processes *processes, struct process *process)
+{
+    enum {
+        FIRST_PAUSE = 10 * 1000 * 1000,
+        LAST_PAUSE = 640 * 1000 * 1000
+    }; /* most that make code write no such file */
+    struct perfmap *perfmap = perfmap_of(processes, process);
+    uint64_t now = now_ns();
+    if (!perfmap || perfmap->file.fd >= 0 || now < perfmap->next_look)
+        return perfmap && perfmap->file.fd >= 0;
+    open_file(process);
+    perfmap->pause = !perfmap->pause ? FIRST_PAUSE : perfmap->pause < LAST_PAUSE ? perfmap->pause * 2 : LAST_PAUSE;
+    perfmap->next_look = now + perfmap->pause;
+    return perfmap->file.fd >= 0;
+}
+
+bool perfmap_keep(struct processes *processes)
+{
+    bool all = true;
+    if (!processes->any_makes_code)
+        return false;
+    if (now_ns() < processes->next_keeping)
+        return true;
+    for (size_t i = 0; i < processes->count; i++)
+        if (processes->items[i]->makes_code && !processes->items[i]->exited)
+            all &= keep_file(processes, processes->items[i]);
+    processes->next_keeping = now_ns() + LOOK_PAUSE;
+    return !all;
+}
+
+void perfmap_forget(struct process *process)
+{
+    process->makes_code = false;
+    perfmap_free(process->perfmap);
+    process->perfmap = NULL;
+}
+
+void perfmap_settle(struct process *process)
+{
+    struct perfmap *perfmap = process->perfmap;
+    if (!perfmap || perfmap->file.fd < 0)
+        return;
+    if (!fstat(perfmap->file.fd, &perfmap->file.stat) && !perfmap->file.stat.st_nlink) {
+        perfmap->next_reading = 0;
+        read_again(process);
+    }
+    if (perfmap->file.fd >= 0)
+        close(perfmap->file.fd);
+    perfmap->file.fd = -1;
 }
 
 bool perfmap_may_name(const struct mapping *mapping)
 {
     return mapping->executable && (!mapping->inode || (mapping->path && !strncmp(mapping->path, "/memfd:", 7)));
+}
+
+void perfmap_note(struct processes *processes, struct process *process, const struct mapping *mapping)
+{
+    /* Others that no file has are the kernel's, such as [vdso]. */
+    bool own = !mapping->path || mapping->path[0] != '[' || !strncmp(mapping->path, "[anon", 5);
+    if (own && perfmap_may_name(mapping))
+        processes->any_makes_code = process->makes_code = true;
 }
 
 size_t perfmap_bytes(const struct perfmap *perfmap)
@@ -166,6 +264,8 @@ size_t perfmap_bytes(const struct perfmap *perfmap)
 bool perfmap_refresh(struct processes *processes)
 {
     bool changed = false;
+    if (now_ns() < processes->next_refreshing)
+        return false;
     for (size_t i = 0; i < processes->count; i++) {
         struct process *process = processes->items[i];
         if (!process->perfmap || process->exited)
@@ -174,16 +274,15 @@ bool perfmap_refresh(struct processes *processes)
         changed |= process->perfmap->changed;
         process->perfmap->changed = false;
     }
+    processes->next_refreshing = now_ns() + LOOK_PAUSE;
     return changed;
 }
 
 const char *perfmap_lookup(struct processes *processes, struct process *process, uint64_t address, uint64_t *offset)
 {
-    if (!process->inner_pid)
-        processes_read_identity(processes, process);
-    if (!process->inner_pid || (!process->perfmap && !(process->perfmap = calloc(1, sizeof *process->perfmap))))
+    struct perfmap *perfmap = perfmap_of(processes, process);
+    if (!perfmap)
         return NULL;
-    struct perfmap *perfmap = process->perfmap;
     uint32_t at = spans_find(&perfmap->spans, address);
     if (at == SPANS_NOBODY) {
         read_again(process);

@@ -19,11 +19,26 @@ bool perfmap_may_name(const struct mapping *mapping);
  */
 const char *perfmap_lookup(struct processes *processes, struct process *process, uint64_t address, uint64_t *offset);
 
+/* Notes whether MAPPING of PROCESS, one of PROCESSES, holds code that it makes itself. */
+void perfmap_note(struct processes *processes, struct process *process, const struct mapping *mapping);
+
+/*
+ * Opens the files of processes that make code, where there are such by now, and keeps them open: a process may remove
+ * its own before anybody asks for a name. True if one is still to be looked for. Each is looked for less and less
+ * often.
+ */
+bool perfmap_keep(struct processes *processes);
+/* To be called when PROCESS exits: reads the file if it is removed already, and closes it. */
+void perfmap_settle(struct process *process);
+/* To be called when PROCESS executes another program, or is another one: what it made is gone. */
+void perfmap_forget(struct process *process);
+
 /* What PERFMAP, which may be NULL, takes of memory, in bytes. */
 size_t perfmap_bytes(const struct perfmap *perfmap);
 
 /*
- * Reads files of which names are known again, if they have changed and that was not done a moment ago: then the new
- * names count, for addresses that had names, too. True if one was read since the last call, here or by perfmap_lookup.
+ * Reads files of which names are known again, if they have changed and that was not done in the last 10 ms: then the
+ * new names count, for addresses that had names, too. True if one was read since the last call, here or by
+ * perfmap_lookup.
  */
 bool perfmap_refresh(struct processes *processes);

@@ -163,8 +163,7 @@ void processes_revive(struct processes *processes, struct process *process)
         return;
     process->exited = false;
     process->inner_pid = 0;
-    perfmap_free(process->perfmap);
-    process->perfmap = NULL;
+    perfmap_forget(process);
     processes->exited_count -= !process->kept;
     processes_execute(processes, process, process->exit_time);
 }

@@ -43,6 +43,7 @@ struct process {
     int64_t started;       /* s, CLOCK_REALTIME */
     uint64_t next_reading; /* ns; its mappings are not read again before then */
     bool changed;          /* and whoever watches has not been told */
+    bool makes_code;       /* which no file has: its names are in a perf map, if anywhere */
     bool exited, kept;     /* kept: it was asked for, and is never forgotten */
     uint64_t exit_number;
     size_t bytes; /* of what is kept of it and no longer so: struct processes's */
@@ -54,9 +55,11 @@ struct processes {
     struct process *last;
     struct root **roots;
     size_t root_count;
-    size_t exited_count; /* without those that are kept */
-    uint64_t exits;      /* so far */
-    size_t kept_bytes;   /* what those take, and what processes have mapped by earlier programs */
+    size_t exited_count;                    /* without those that are kept */
+    uint64_t exits;                         /* so far */
+    bool any_makes_code;                    /* one of them */
+    uint64_t next_keeping, next_refreshing; /* ns: perfmap.h's */
+    size_t kept_bytes;                      /* what those take, and what processes have mapped by earlier programs */
 };
 
 void processes_free(struct processes *processes);

@@ -30,10 +30,6 @@
 #include "sym/texts.h"
 #include "sys/mmap_events.h"
 
-enum {
-    MADE_PAUSE = 10 * 1000 * 1000, /* ns between two looks at whether processes have renamed the code that they make */
-};
-
 struct symbols {
     struct files files;
     struct processes processes;
@@ -46,7 +42,7 @@ struct symbols {
     bool unread;    /* the mappings that they had before have not been read */
     bool any_made;  /* code that a process made has been named */
     bool over;      /* nothing is recorded any more */
-    uint64_t next_look, renamings;
+    uint64_t renamings;
     struct symbols_lost lost;
     uint64_t lost_before; /* records of EVENTS that concern nobody */
     symbols_watcher *watch;
@@ -182,9 +178,11 @@ static int process_read(struct symbols *symbols, struct process *process)
             process->maps.known = begin;
             process->last = NULL;
             symbols->generation++;
-            for (size_t i = 0; i < maps.count; i++)
+            for (size_t i = 0; i < maps.count; i++) {
+                perfmap_note(&symbols->processes, process, &maps.items[i]);
                 if (maps.items[i].executable && !maps.items[i].tried)
                     mapping_open(symbols, process->exited ? 0 : process->pid, process->root, &maps.items[i]);
+            }
             tell(symbols, process);
         }
     }
@@ -280,6 +278,7 @@ static int on_map(struct symbols *symbols, struct process *process, const struct
     };
     struct mapping *added;
     process->last = NULL;
+    perfmap_note(&symbols->processes, process, &mapping);
     int rc = maps_add(&process->maps, &mapping, &added);
     if (!rc && !added->tried)
         mapping_open(symbols, process->exited ? 0 : process->pid, process->root, added);
@@ -308,6 +307,7 @@ static int on_exec(struct symbols *symbols, struct process *process, uint64_t ti
 {
     int rc = processes_execute(&symbols->processes, process, time);
     process->inner_pid = 0;
+    perfmap_forget(process);
     processes_read_identity(&symbols->processes, process); /* perhaps another one, as a container begins */
     tell_later(symbols, process);
     return rc;
@@ -341,6 +341,7 @@ static void on_event(void *context, const struct mmap_event *event)
     case MMAP_EVENT_EXIT:
         if (process) {
             tell_later(symbols, process);
+            perfmap_settle(process);
             processes_exit(&symbols->processes, process, event->time);
         }
         break;
@@ -351,17 +352,13 @@ static void on_event(void *context, const struct mmap_event *event)
 
 uint64_t symbols_renamings(struct symbols *symbols)
 {
-    uint64_t now = symbols->any_made ? now_ns() : 0;
-    if (now > symbols->next_look) {
-        bool changed = perfmap_refresh(&symbols->processes);
-        symbols->renamings += changed;
-        symbols->generation += changed;
-        symbols->next_look = now_ns() + MADE_PAUSE;
-    }
+    bool changed = symbols->any_made && perfmap_refresh(&symbols->processes);
+    symbols->renamings += changed;
+    symbols->generation += changed;
     return symbols->renamings;
 }
 
-void symbols_update(struct symbols *symbols)
+bool symbols_update(struct symbols *symbols)
 {
     symbols_renamings(symbols);
     if (symbols->unread) {
@@ -370,6 +367,7 @@ void symbols_update(struct symbols *symbols)
     }
     drain(symbols);
     tell_changes(symbols);
+    return perfmap_keep(&symbols->processes);
 }
 
 void symbols_watch(struct symbols *symbols, symbols_watcher *changed, void *context)

@@ -55,8 +55,11 @@ void symbols_unfollow(struct symbols *symbols);
 /* A descriptor that is readable when symbols_update has something to do; -1 where nothing is followed. */
 int symbols_follow_fd(const struct symbols *symbols);
 
-/* Takes in what the followed processes have mapped: before lookups, and often enough that no record is lost. */
-void symbols_update(struct symbols *symbols);
+/*
+ * Takes in what the followed processes have mapped: before lookups, and often enough that no record is lost. True if it
+ * is to be called again in a moment, since a process makes code and names of that are still to be looked for.
+ */
+bool symbols_update(struct symbols *symbols);
 
 enum symbols_change {
     SYMBOLS_MAPPED,   /* this is what the process maps now */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "elf/frame_header.h"
 #include "elf/section.h"
 #include "elf/symbol_table.h"
 #include "sym/demangle.h"
@@ -27,7 +28,7 @@ enum {
 
 /* A function as the file has it. */
 struct candidate {
-    uint64_t address, end; /* end of an unsized function: of its section */
+    uint64_t address, end; /* of an unsized function: of its section, until settle_ends() */
     uint32_t name;
     uint8_t name_length;
     uint8_t rank; /* the lowest of those at one address gives the name */
@@ -67,9 +68,10 @@ static int candidates_push(struct candidates *list, const struct candidate *cand
 
 /*
  * Ranks the names of one address: a function's before a label's, an exported one before a local, "calloc" before
- * "__libc_calloc" although the C library makes the former the weak one, global before weak.
+ * "__libc_calloc" although the C library makes the former the weak one, global before weak. Names with two underscores
+ * are an implementation's own: of a static PIE, "malloc" is local and "__malloc" is not.
  */
-enum { RANK_WEAK = 1, RANK_UNDERSCORE = 2, RANK_LOCAL = 8, RANK_LABEL = 16 };
+enum { RANK_WEAK = 1, RANK_UNDERSCORE = 2, RANK_LOCAL = 3, RANK_LABEL = 16 };
 
 static uint8_t rank_of(bool label, unsigned binding, const char *name)
 {
@@ -150,7 +152,32 @@ static int by_address_and_rank(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Sorts; leaves one candidate per address, and gives those without a size their end. */
+/*
+ * Gives functions without a size their end: where the next one begins, or earlier, where the call frame information of
+ * CODE says. Whoever strips a file leaves what is exported, such as a function in assembler, between what is not.
+ * CODE's addresses are SHIFT below the symbols'.
+ */
+static void settle_ends(struct candidates *list, const struct elf_file *code, uint64_t shift)
+{
+    struct frame_header frames = {0};
+    bool read = false;
+    for (size_t i = 0; i < list->count; i++) {
+        struct candidate *item = &list->items[i];
+        if (item->sized)
+            continue;
+        if (!read)
+            frame_header_read(&frames, code); /* which has no rows where it cannot be */
+        read = true;
+        if (i + 1 < list->count && item->end > item[1].address)
+            item->end = item[1].address;
+        uint64_t end = frame_header_end(&frames, item->address - shift);
+        if (end != UINT64_MAX && item->end > end + shift)
+            item->end = end + shift;
+    }
+    frame_header_free(&frames);
+}
+
+/* Sorts; leaves one candidate per address. */
 static void settle(struct candidates *list)
 {
     struct candidate *items = list->items;
@@ -173,9 +200,6 @@ static void settle(struct candidates *list)
         items[kept++] = best;
     }
     list->count = kept;
-    for (size_t i = 0; i + 1 < kept; i++)
-        if (!items[i].sized && items[i].end > items[i + 1].address)
-            items[i].end = items[i + 1].address;
 }
 
 /* Cuts the address space: a function owns what it contains, except for what a later one contains. */
@@ -193,7 +217,8 @@ static int cut(struct symtab *symtab, const struct candidates *list)
     return rc;
 }
 
-int symtab_load(struct symtab **result, const struct elf_file *elf, uint32_t type)
+int symtab_load(struct symtab **result, const struct elf_file *elf, uint32_t type, const struct elf_file *code,
+                uint64_t shift)
 {
     struct symbol_table table;
     struct candidates list = {0};
@@ -216,6 +241,7 @@ int symtab_load(struct symtab **result, const struct elf_file *elf, uint32_t typ
         goto out;
     }
     settle(&list);
+    settle_ends(&list, code, shift);
     rc = -ENOMEM;
     symtab->function_count = list.count;
     symtab->functions = malloc(list.count * sizeof *symtab->functions);

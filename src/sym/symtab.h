@@ -9,9 +9,11 @@ struct symtab;
 
 /*
  * Reads the first section of TYPE (SHT_SYMTAB or SHT_DYNSYM) of ELF into *RESULT, which keeps the file open for the
- * names. 0, -ENOENT: no such section or no function in it, -EFBIG: absurdly many, -ENODATA: damaged, -errno.
+ * names. CODE: the file with the code, which is ELF itself unless that is a debug file, whose addresses are SHIFT above
+ * those of CODE. 0, -ENOENT: no such section or no function in it, -EFBIG: absurdly many, -ENODATA: damaged, -errno.
  */
-int symtab_load(struct symtab **result, const struct elf_file *elf, uint32_t type);
+int symtab_load(struct symtab **result, const struct elf_file *elf, uint32_t type, const struct elf_file *code,
+                uint64_t shift);
 void symtab_free(struct symtab *symtab); /* NULL is fine */
 
 /* The descriptor of the file that SYMTAB was read from. It stays SYMTAB's. */

@@ -103,6 +103,11 @@ static void execute_extended(struct cfa_machine *machine, uint8_t operation, str
         save(machine, bytes_uleb(bytes), (struct saved_register){.kind = SAVED_UNCHANGED});
         break;
     case DW_CFA_register:
+        number = bytes_uleb(bytes);
+        saved.kind = SAVED_REGISTER;
+        saved.offset = (int64_t)bytes_uleb(bytes);
+        save(machine, number, saved);
+        break;
     case DW_CFA_val_offset:
     case DW_CFA_val_offset_sf:
         number = bytes_uleb(bytes);
@@ -271,11 +276,29 @@ static bool is_lazy_plt(struct bytes expression, int64_t *pushed)
     return *pushed >= 0 && *pushed <= 15;
 }
 
+/*
+ * True if the return address is in another register than where calls leave it, as glibc's vfork of x86_64 has it in
+ * rdi and its rawmemchr of aarch64 in x15: which, in *REG.
+ */
+static bool is_held(const struct cie *cie, const struct cfa_state *state, int64_t *reg)
+{
+    bool unchanged = state->link.kind == SAVED_UNCHANGED && cie->return_register != cie->arch->return_address;
+    *reg = unchanged ? (int64_t)cie->return_register : state->link.offset;
+    return unchanged || state->link.kind == SAVED_REGISTER;
+}
+
+/* The rule of a frame whose return address is in register REG, and whose CFA is not in memory. */
+static uint64_t rule_of_held(const struct cfa_state *state, const struct location_number *cfa, int64_t reg)
+{
+    struct saved_place frame;
+    if (cfa->base != LOCATION_REGISTER || cfa->loads || !place_of(&state->frame, cfa, &frame) || reg < 0 || reg > 31)
+        return RULE_UNEXPRESSED;
+    return unwind_rule(RULE_HELD, cfa->reg, cfa->offset, frame.offset, reg * 8);
+}
+
 /* The rule that STATE amounts to. */
 static uint64_t rule_of(const struct cie *cie, const struct cfa_state *state)
 {
-    if (cie->return_register != cie->arch->return_address) /* glibc's rawmemchr of aarch64 has it in x15 */
-        return RULE_UNKNOWN;
     if (state->link.kind == SAVED_NOWHERE)
         return RULE_END;
     struct location_number cfa = {.base = LOCATION_REGISTER, .reg = state->base, .offset = state->offset};
@@ -284,14 +307,17 @@ static uint64_t rule_of(const struct cie *cie, const struct cfa_state *state)
     if (is_plt)
         cfa = (struct location_number){.base = LOCATION_REGISTER, .reg = cie->arch->stack_pointer, .offset = pushed};
     else if (state->expression.at && (!location_compute(state->expression, false, &cfa) || cfa.loads > 1))
-        return RULE_UNKNOWN;
+        return RULE_UNEXPRESSED;
     if (cie->signal)
-        return is_signal(cie->arch, state, &cfa) ? RULE_SIGNAL : RULE_UNKNOWN;
+        return is_signal(cie->arch, state, &cfa) ? RULE_SIGNAL : RULE_UNEXPRESSED;
+    int64_t reg;
+    if (is_held(cie, state, &reg))
+        return is_plt ? RULE_UNEXPRESSED : rule_of_held(state, &cfa, reg);
     struct saved_place frame, link;
     if (cfa.base != LOCATION_REGISTER || !place_of(&state->frame, &cfa, &frame) ||
         !place_of(&state->link, &cfa, &link) || link.from == PLACE_BASE ||
         (link.from == PLACE_REGISTER && cie->arch->return_address_saved))
-        return RULE_UNKNOWN;
+        return RULE_UNEXPRESSED;
     if (cfa.loads)
         return unwind_rule_deref(frame.from == PLACE_BASE ? RULE_DEREF_BASE : RULE_DEREF, cfa.reg, cfa.offset,
                                  cfa.after[0], frame.offset, link.offset);
@@ -314,6 +340,6 @@ bool cfa_run(const struct cie *cie, const struct fde *fde, const struct cfa_stat
         if (from >= fde->end)
             return true;
     }
-    row(context, from, machine.failed ? RULE_UNKNOWN : rule_of(cie, &machine.state));
+    row(context, from, machine.failed ? RULE_UNEXPRESSED : rule_of(cie, &machine.state));
     return !machine.failed;
 }

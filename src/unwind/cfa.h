@@ -18,9 +18,10 @@ struct saved_register {
         SAVED_AT_CFA,
         SAVED_EXPRESSION, /* its address */
         SAVED_VALUE,      /* the expression is its value */
+        SAVED_REGISTER,   /* in another register */
         SAVED_OTHERWISE,
     } kind;
-    int64_t offset; /* from the CFA */
+    int64_t offset; /* from the CFA; SAVED_REGISTER: that register's number */
     struct bytes expression;
 };
 
@@ -37,7 +38,7 @@ bool cfa_start(const struct cie *cie, struct cfa_state *state);
 /*
  * Executes the instructions of FDE, whose CIE leaves INITIAL, and calls row(context, address, rule) for each address
  * from which on another rule holds (bpf/unwind.h): ascending, the first is the FDE's start, all are below its end.
- * Damaged instructions end it: what remains is RULE_UNKNOWN. Returns false then.
+ * Damaged instructions end it: what remains is RULE_UNEXPRESSED. Returns false then.
  */
 bool cfa_run(const struct cie *cie, const struct fde *fde, const struct cfa_state *initial,
              void (*row)(void *context, uint64_t address, uint64_t rule), void *context);

@@ -36,6 +36,8 @@ static const struct {
     {"signal_struct", "live", AT(signal_live)},
     {"task_struct", "utask", AT(task_uprobes)},
     {"uprobe_task", "return_instances", AT(uprobes_returns)},
+    {"uprobe_task", "xol_vaddr", AT(uprobes_copy)},
+    {"uprobe_task", "vaddr", AT(uprobes_original)},
     {"return_instance", "stack", AT(return_stack)},
     {"return_instance", "orig_ret_vaddr", AT(return_original)},
     {"return_instance", "next", AT(return_next)},

@@ -93,7 +93,7 @@ static bool lies_within(int64_t number, int64_t limit)
 uint64_t unwind_rule(enum rule_kind kind, uint64_t base, int64_t offset, int64_t frame, int64_t link)
 {
     if (base > 31 || !lies_within(offset, RULE_OFFSET_LIMIT) || !fits(frame) || !fits(link))
-        return RULE_UNKNOWN;
+        return RULE_UNEXPRESSED;
     return (uint64_t)kind | base << 3 | ((uint64_t)(link / 8) & 0xffff) << 8 | ((uint64_t)(frame / 8) & 0xffff) << 24 |
            ((uint64_t)offset & (2 * RULE_OFFSET_LIMIT - 1)) << 40;
 }
@@ -102,6 +102,6 @@ uint64_t unwind_rule_deref(enum rule_kind kind, uint64_t base, int64_t offset, i
                            int64_t link)
 {
     if (!lies_within(offset, -INT16_MIN) || addend % 8 || !lies_within(addend, RULE_ADDEND_LIMIT))
-        return RULE_UNKNOWN;
+        return RULE_UNEXPRESSED;
     return unwind_rule(kind, base, addend / 8 * (1 << 16) + (offset & 0xffff), frame, link);
 }

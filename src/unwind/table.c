@@ -148,7 +148,7 @@ static void add_functions(struct builder *builder, const struct call_frames *fra
         builder->bias = function->start - function->fde->start;
         builder->end = function->end < next ? function->end : next;
         if (!good[cie])
-            add(builder, function->start, RULE_UNKNOWN);
+            add(builder, function->start, unwind_rules_number(builder->rules, RULE_UNEXPRESSED));
         if (!good[cie] || !cfa_run(&frames->cies[cie], function->fde, &states[cie], on_row, builder))
             table->damaged++;
         add_gap(builder, builder->end, next);
@@ -193,7 +193,7 @@ static int pack(struct unwind_table *table, const struct builder *builder)
         while (block < (offset - table->start) / BLOCK)
             write_before(table, ++block, count);
         write_row(table, count++, offset, rule);
-        table->unknown += rule == RULE_UNKNOWN;
+        table->unknown += RULE_KIND(builder->rules->items[rule]) == RULE_UNKNOWN;
     }
     write_before(table, blocks, count);
     return 0;

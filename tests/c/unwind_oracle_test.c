@@ -43,7 +43,7 @@ static bool base_of(const Dwarf_Op *op, uint64_t *base, int64_t *offset)
 }
 
 /* Where libdw has register NUMBER: 0 unchanged, 1 at CFA + *OFFSET, 2 undefined, 3 at *BASE + *OFFSET, 4 anything
- * else. */
+ * else, 5 in register *OFFSET. */
 static int where(Dwarf_Frame *frame, int number, uint64_t *base, int64_t *offset)
 {
     Dwarf_Op memory[3], *ops;
@@ -56,6 +56,10 @@ static int where(Dwarf_Frame *frame, int number, uint64_t *base, int64_t *offset
     if (ops[0].atom == DW_OP_call_frame_cfa && (count == 1 || (count == 2 && ops[1].atom == DW_OP_plus_uconst))) {
         *offset = count == 2 ? (int64_t)ops[1].number : 0;
         return 1;
+    }
+    if (count == 1 && ops[0].atom == DW_OP_regx) {
+        *offset = (int64_t)ops[0].number;
+        return 5;
     }
     /* An expression starts with the CFA on its stack. */
     return count == 2 && ops[0].atom == DW_OP_call_frame_cfa && base_of(&ops[1], base, offset) ? 3 : 4;
@@ -72,28 +76,34 @@ static uint64_t rule_of(const struct arch_unwind *arch, Dwarf_Frame *frame)
     int link_register = dwarf_frame_info(frame, NULL, NULL, &signal);
     int link = where(frame, link_register, &link_base, &link_at),
         saved = where(frame, arch->frame_pointer, &frame_base, &frame_at);
-    if (link_register != arch->return_address)
-        return RULE_UNKNOWN;
     if (link == 2)
         return RULE_END;
     if (dwarf_frame_cfa(frame, &ops, &count) || !count)
-        return RULE_UNKNOWN;
+        return RULE_UNEXPRESSED;
     if (count == 9 && is(&ops[0], DW_OP_breg7, 8) && is(&ops[1], DW_OP_breg16, 0) && ops[4].atom >= DW_OP_lit0 &&
         ops[8].atom == DW_OP_plus)
         return unwind_rule(RULE_PLT, 7, ops[4].atom - DW_OP_lit0, frame_at, link_at);
     if (!base_of(&ops[0], &base, &offset))
-        return RULE_UNKNOWN;
+        return RULE_UNEXPRESSED;
     if (signal)
         return count == 2 && base == arch->stack_pointer && offset == arch->signal_stack_pointer && saved == 3 &&
                        frame_at == arch->signal_frame_pointer && link == 3 &&
                        link_at == arch->signal_instruction_pointer
                    ? RULE_SIGNAL
-                   : RULE_UNKNOWN;
+                   : RULE_UNEXPRESSED;
+    if (!link && link_register != arch->return_address) {
+        link = 5;
+        link_at = link_register;
+    }
+    if (link == 5)
+        return count == 1 && saved <= 1 && (!saved || frame_at)
+                   ? unwind_rule(RULE_HELD, base, offset, frame_at, link_at * 8)
+                   : RULE_UNEXPRESSED;
     bool read = count > 1 && ops[1].atom == DW_OP_deref, added = count == 3 && ops[2].atom == DW_OP_plus_uconst;
     bool from_base = read && saved == 3 && frame_base == base;
     if (count != 1u + read + added || (link != 1 && (link || arch->return_address_saved)) ||
         (saved > 1 && !from_base) || (saved == 1 && !frame_at))
-        return RULE_UNKNOWN;
+        return RULE_UNEXPRESSED;
     if (read)
         return unwind_rule_deref(from_base ? RULE_DEREF_BASE : RULE_DEREF, base, offset,
                                  added ? (int64_t)ops[2].number : 0, frame_at, link_at);
@@ -105,7 +115,7 @@ static void compare(struct oracle *oracle, const char *path, uint64_t address, u
     Dwarf_Frame *frame = NULL;
     uint64_t expected = dwarf_cfi_addrframe(oracle->cfi, address, &frame) ? RULE_UNKNOWN : rule_of(oracle->arch, frame);
     oracle->compared++;
-    oracle->unexpressed += frame && expected == RULE_UNKNOWN;
+    oracle->unexpressed += expected == RULE_UNEXPRESSED;
     if (expected != rule && oracle->different++ < 10)
         printf("# %s: address %#llx, offset %#llx: rule %#llx, libdw %#llx\n", path, (unsigned long long)address,
                (unsigned long long)offset, (unsigned long long)rule, (unsigned long long)expected);

@@ -29,6 +29,7 @@ TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/computed_goto $(OUT)/
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
+           $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
@@ -108,6 +109,29 @@ $(OUT)/targets/locked_first: tests/targets/locked_first.c tests/targets/noinline
 $(OUT)/targets/data_entries-packed: tests/targets/data_entries.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -pie -Wl,-z,pack-relative-relocs -o $@ $<
+
+# Stripped, as libraries are.
+$(OUT)/targets/libsizeless.so: tests/targets/libsizeless.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -Wall -Wextra -fvisibility=hidden -fPIC -shared -s -o $@ $<
+
+$(OUT)/targets/sizeless: tests/targets/sizeless.c tests/targets/noinline.h $(OUT)/targets/libsizeless.so | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-toplevel-reorder -o $@ $< -L$(@D) -lsizeless \
+	    -Wl,-rpath,'$$ORIGIN' && $(OBJCOPY) --strip-symbol=removed $@
+
+$(OUT)/targets/vfork_stack-plain: tests/targets/vfork_stack.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fomit-frame-pointer -o $@ $<
+
+# Bound at once: what the loader runs to bind a function finds its frame by a register that the walk does not know.
+$(OUT)/targets/stepped: tests/targets/stepped.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -Wl,-z,now -o $@ $<
+
+$(OUT)/targets/static_pie: tests/targets/static_pie.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-builtin -static-pie -o $@ $<
 
 # As distributions build: optimised and without frame pointers.
 CHAIN_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fasynchronous-unwind-tables -pthread $(PROTECT)

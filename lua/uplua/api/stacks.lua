@@ -71,8 +71,8 @@ which a file calls another one is `malloc@plt`. JIT code is named by the file th
 `/tmp/perf-PID.map` in the process's own root (`node --perf-basic-prof`, Java with perf-map-agent, `python3 -X perf`).
 The file must belong to the process's user or root and be younger than the process. If several lines of it have an
 address, the last counts, also for stacks that were printed before it was written: uplua looks at the file every 10 ms
-while it needs names. It also finds files that were deleted or replaced since, and those of containers and of services
-with mounts of their own.
+while it needs names, and keeps it open for processes that remove it before they end. It also finds files that were
+deleted or replaced since, and those of containers and of services with mounts of their own.
 
 `tostring(frame)` is `malloc+0x1d`, of an inlined function `checked_sum (inlined)`. Debug information (DWARF) may be in
 the file, in its separate debug file, compressed or not, and in a file that dwz made of several. uplua reads it for

@@ -212,6 +212,8 @@ end
 -- needs to be attached.
 local function bind_stacks(loaded, list, pids)
   local stacks, executed = loaded:map(contract.uplua_stacks), loaded:map(contract.uplua_unwind_executed)
+  local kernel = loaded:map(contract.uplua_unwind_kernel)
+  if kernel and not executed then core.unwind.lay_out(kernel) end -- of a sample its place alone is asked for
   if not stacks and not executed then return end
   local stack, unwinding = require "uplua.stack.stack", kept().unwinding
   if stacks then
@@ -226,7 +228,7 @@ local function bind_stacks(loaded, list, pids)
       for _, name in ipairs(stack.TABLES) do unwinding[name] = loaded:map(name) end
       stack.unwind(unwinding, filter.is_open(), core.target.command())
     else -- up.sym alone
-      core.unwind.lay_out(loaded:map(contract.uplua_unwind_kernel))
+      core.unwind.lay_out(kernel)
     end
     -- the ends of processes are seen before any of the programs is noted
     add_own(list, loaded, contract.EXECUTED_END_PROGRAM)

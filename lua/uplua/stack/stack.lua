@@ -381,7 +381,15 @@ function stack.follow(pids, command)
 end
 
 -- Reads what the processes that are followed have mapped since.
-function stack.update() names():update() end
+function stack.update()
+  local mine, again = own(), names():update()
+  if mine.awaited or not mine.followed or not again then return end
+  mine.awaited = true -- a just-in-time compiler may write its names later, and no record tells
+  loop.after("20ms", function()
+    mine.awaited = nil
+    if mine.followed then stack.update() end
+  end)
+end
 
 -- To be called before the command begins that is the target: what could not be recorded until then was not its.
 function stack.begin()

@@ -8,6 +8,7 @@ local function place(offset) return offset == 0 and "kept" or ("at CFA%+d"):form
 local function describe(file, number)
   local kind, base, offset, addend, frame, link = file:rule(number)
   if kind == "unknown" then return "unknown" end
+  if kind == "unexpressed" then return "described, but not as a walk can follow it" end
   if kind == "end" then return "outermost frame" end
   if kind == "signal" then return "signal handler's caller: registers in its ucontext" end
   local cfa = ("CFA %s%+d"):format(base, offset)
@@ -16,7 +17,7 @@ local function describe(file, number)
     cfa = ("CFA *(%s%+d)"):format(base, offset) .. (addend == 0 and "" or ("%+d"):format(addend))
   end
   local saved = kind == "deref_base" and ("at %s%+d"):format(base, frame) or place(frame)
-  return ("%s, return address %s, frame pointer %s"):format(cfa, place(link), saved)
+  return ("%s, return address %s, frame pointer %s"):format(cfa, kind == "held" and "in " .. link or place(link), saved)
 end
 
 local function hex(address) return ("0x%x"):format(address) end

@@ -231,6 +231,11 @@ struct operand probe_instruction(struct lower *lower)
     return machine_alu(lower->program, BPF_SUB, at, entry_slid(lower));
 }
 
+struct operand probe_interrupted_instruction(struct lower *lower)
+{
+    return machine_call_library(lower->program, "uplua_sampled_ip", OPERANDS(lower->context));
+}
+
 /* Tells the stack walk where it begins: 0, or for a function's entry 1 and how far the probe slid. */
 static struct operand entry_of_stack(struct lower *lower)
 {

@@ -327,6 +327,8 @@ struct operand probe_read_user(struct lower *lower, struct slot *to, uint32_t si
 /* Where the probe stands, for a function's entry that one; and of a function of the kernel: whatever that has put at
  * its first instructions. */
 struct operand probe_instruction(struct lower *lower);
+/* The same of what a sample has interrupted: where that is in the program, or in the kernel. */
+struct operand probe_interrupted_instruction(struct lower *lower);
 struct operand probe_kernel_function(struct lower *lower);
 /* Filter of who is traced, and in a return handler the recovery of what was saved. */
 void probe_prologue(struct lower *lower);

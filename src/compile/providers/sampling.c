@@ -11,7 +11,7 @@ const struct provider provider_profile = {
     .registers = REGISTERS_INTERRUPTED,
     .rounds = KERNEL_ROUNDS,
     .fields = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) | FIELD(PERIOD),
-    .ip = probe_instruction,
+    .ip = probe_interrupted_instruction,
 };
 
 const struct provider provider_perf = {
@@ -20,7 +20,7 @@ const struct provider provider_perf = {
     .registers = REGISTERS_INTERRUPTED,
     .rounds = KERNEL_ROUNDS,
     .fields = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) | FIELD(PERIOD) | FIELD(ADDRESS),
-    .ip = probe_instruction,
+    .ip = probe_interrupted_instruction,
 };
 
 const struct provider provider_interval = {

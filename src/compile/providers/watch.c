@@ -10,5 +10,5 @@ const struct provider provider_watch = {
     .registers = REGISTERS_INTERRUPTED,
     .rounds = KERNEL_ROUNDS,
     .fields = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(IP) | FIELD(ADDRESS) | FIELD(VALUE),
-    .ip = probe_instruction,
+    .ip = probe_interrupted_instruction,
 };
