@@ -76,6 +76,11 @@ static uint64_t rule_of(const struct arch_unwind *arch, Dwarf_Frame *frame)
     int link_register = dwarf_frame_info(frame, NULL, NULL, &signal);
     int link = where(frame, link_register, &link_base, &link_at),
         saved = where(frame, arch->frame_pointer, &frame_base, &frame_at);
+    /* A column of its own, which the ABI says nothing of: the register itself. */
+    if ((!link || link == 2) && link_register != arch->return_address) {
+        link = 5;
+        link_at = link_register;
+    }
     if (link == 2)
         return RULE_END;
     if (dwarf_frame_cfa(frame, &ops, &count) || !count)
@@ -91,10 +96,6 @@ static uint64_t rule_of(const struct arch_unwind *arch, Dwarf_Frame *frame)
                        link_at == arch->signal_instruction_pointer
                    ? RULE_SIGNAL
                    : RULE_UNEXPRESSED;
-    if (!link && link_register != arch->return_address) {
-        link = 5;
-        link_at = link_register;
-    }
     if (link == 5)
         return count == 1 && saved <= 1 && (!saved || frame_at)
                    ? unwind_rule(RULE_HELD, base, offset, frame_at, link_at * 8)
