@@ -1,5 +1,8 @@
 /* What users write as a probe, and what they are told where it is none. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "probe/spec/spec.h"
 #include "tap.h"
@@ -51,6 +54,26 @@ static void named(const char *text, bool demangled, bool pattern)
     spec_free(&spec);
 }
 
+/* A folder and a program with both signs in their names: what exists is the binary. */
+static void signs_in_paths(void)
+{
+    char folder[] = "/tmp/spec_test@XXXXXX", program[64], text[96];
+    if (!ok(mkdtemp(folder) != NULL, "a folder"))
+        return;
+    snprintf(program, sizeof program, "%s/a@b:c", folder);
+    FILE *file = fopen(program, "w");
+    if (ok(file != NULL, "a program"))
+        fclose(file);
+    snprintf(text, sizeof text, "%s@dir@2/main.c:12", program);
+    line(text, program, "dir@2/main.c", 12);
+    snprintf(text, sizeof text, "%s:dir@2/main.c:12", program);
+    line(text, program, "dir@2/main.c", 12);
+    snprintf(text, sizeof text, "%s:main@V1+4", program);
+    parses(text, program, "main", "V1", 4);
+    unlink(program);
+    rmdir(folder);
+}
+
 int main(void)
 {
     parses("libc:malloc", "libc", "malloc", NULL, 0);
@@ -82,6 +105,12 @@ int main(void)
     refuses("app@main.c:99999999999999999999", "there is no line");
     line("app@main.c:42", "app", "main.c", 42);
     line("/usr/bin/app@src/main.c:7", "/usr/bin/app", "src/main.c", 7);
+    line("./app:main.c:42", "./app", "main.c", 42);
+    line("./app:dir@2/main.c:12", "./app", "dir@2/main.c", 12);
+    line("app@dir@2/main.c:12", "app", "dir@2/main.c", 12);
+    line("app@dir:2/main.c:12", "app", "dir:2/main.c", 12);
+    named("app:Foo::12", true, false); /* not a line of a file */
+    signs_in_paths();
     named("app:ns::Klass::*", true, true);
     named("app:f(int)", true, false);
     named("app:operator new", false, false);

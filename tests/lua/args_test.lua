@@ -103,11 +103,34 @@ like(message, "args_test.lua:%d+: args: row 1 is", "a wrong row is reported at t
 
 -- --- scripts without options ---
 
-for _, given in ipairs { "--help", "--top 5", "word" } do
-  run = target.script('print "runs"', given)
+-- "..." in a comment or a text, and in a function of its own, is none of the script's arguments.
+local PLAIN = [[
+#!/usr/bin/env uplua
+-- plain: what is opened ...
+--
+--   by whom
+
+local up = require "uplua"
+local function pass(...) return ... end
+print(pass "runs ...")
+]]
+for _, given in ipairs { "--top 5", "word" } do
+  run = target.script(PLAIN, given)
   is(run.status .. run.out, "2", "a script that looks at none is not run with " .. given)
   like(run.err, "takes no options or arguments, but '" .. given:match "%S+":gsub("%-", "%%-") .. "' was given; ", "why")
 end
+is(target.script(PLAIN, "").out, "runs ...\n", "it is run without")
+for _, given in ipairs { "--help", "-h" } do
+  run = target.script(PLAIN, given)
+  is(run.status .. run.err, "0", given .. " is answered")
+  like(run.out, "^usage: uplua %[options%] %S+%.lua %[%-%- PID%.%.%. | %-%- command%.%.%.%]\n\nplain: what is opened "
+    .. "%.%.%.\n\n  by whom\n\nThis script takes no options or arguments; uplua's options stand before its name: "
+    .. "uplua %-%-help\n$",
+    given .. ": with the script's first comment")
+end
+like(target.script("--[==[\nlong: what? ]] \n--]==]\nprint(1)", "--help").out, "\n\nlong: what%? %]%]\n\nThis script",
+  "a long comment")
+like(target.script("print(1) -- behind", "--help").out, "%]\n\nThis script takes no", "no comment")
 is(target.script("print(...)", "word").out, "word\n", "one that does is")
 is(target.script("print(arg[1])", "--help").out, "--help\n", "so is one that looks into arg")
 target.done()

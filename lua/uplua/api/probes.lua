@@ -214,9 +214,9 @@ target has mapped or is going to map. A spec is one of
     { [[`BINARY:FUNCTION+OFFSET`, `BINARY:0xADDRESS`]],
       [[an instruction; an address is the file's, as `nm` prints it, and needs no symbol. Code that is jumped to
         (`f.cold`, the head of a PLT) gets no return probe]] },
-    { [[`BINARY@FILE:LINE`]],
+    { [[`BINARY@FILE:LINE`, `BINARY:FILE:LINE`]],
       [[where the code of a source line begins, in each function that has some and wherever one was inlined; needs
-        debug information]] },
+        debug information. A path may have `@` and `:` in it: the binary is what exists]] },
     { [[`{ spec, … }`]],
       [[all of these; several names of one function are one site]] },
   },

@@ -68,10 +68,12 @@ local function compile(source)
   return nil, syntax.explained(message, source)
 end
 
--- V as it is shown: who types the name of a function of the manual wants to know what it does.
+-- V as it is shown: who types the name of a function of the manual wants to know what it does, and who types help
+-- wants all of it.
 local function shown_as(v)
   if type(v) == "function" then
     local help = require "uplua.prompt.help"
+    if rawequal(v, rawget(_G, "help")) then return help.text() end
     if help.called(v) then return help.text(v) end
   end
   return value.show(v)

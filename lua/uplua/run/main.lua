@@ -25,14 +25,17 @@ local function load_script(options)
   return chunk
 end
 
--- Raises that the script of OPTIONS was given words that it never looks at.
+-- Of a script that never looks at its arguments: what there is to say where it was asked for --help. Raises that it was
+-- given others.
 local function check_arguments(options)
   local word = options.arguments[1]
   local path = word and options.script and options.script ~= "-" and script.find(options.script)
-  if path and not script.takes_arguments(path) then
-    cli.wrong("%s takes no options or arguments, but '%s' was given; uplua's options stand before its name, the target "
-      .. "after --", options.script, word)
+  if not path or script.takes_arguments(path) then return nil end
+  for _, given in ipairs(options.arguments) do
+    if given == "--help" or given == "-h" then return script.help(options.script, path) end
   end
+  cli.wrong("%s takes no options or arguments, but '%s' was given; uplua's options stand before its name, the target "
+    .. "after --", options.script, word)
 end
 
 -- The chunk to run, with the globals that it expects. nil after a report.
@@ -137,8 +140,12 @@ return function(argv)
     life.print_lost(require "uplua.stack.frame".unread())
     return done and 0 or 1
   end
-  local taken, why = pcall(check_arguments, options)
-  if not taken then return refuse(why) end
+  local taken, answer = pcall(check_arguments, options)
+  if not taken then return refuse(answer) end
+  if answer then
+    io.write(answer)
+    return 0
+  end
   local on_terminal = core.system.is_terminal(0) and core.system.is_terminal(1)
   if options.interactive and not on_terminal then
     return refuse "-i needs a terminal; without one, uplua - runs standard input"

@@ -1,5 +1,6 @@
 -- Where scripts and their modules are found, and how they are loaded: as text only, whatever the Lua function, since
 -- LuaJIT does not check bytecode and broken bytecode can do anything to the process that runs it.
+local bit     = require "bit"
 local options = require "uplua.options"
 local system  = require "uplua.core".system
 local run     = require "uplua.base.run"
@@ -174,26 +175,71 @@ function script.find(name)
     text.did_you_mean(name, names))
 end
 
+-- The text of the script at PATH, or its beginning, of MOST bytes; nil where it cannot be read, or only once.
+local function text_of(path, most)
+  if shipped.text(path) then return shipped.text(path) end
+  local file = system.is_regular(path) and io.open(path)
+  local source = file and file:read(most or "*a")
+  if file then file:close() end
+  return source
+end
+
 -- What the script at PATH says of itself: its banner's line "name: question", without the name; "" where it has none.
 function script.summary(path)
-  local head = shipped.text(path)
-  if not head then
-    local file = io.open(path)
-    if not file then return "" end
-    head = file:read(4096) or ""
-    file:close()
-  end
+  local head = text_of(path, 4096) or ""
   return head:match "^%-%-%[=*%[%s*[%w_%-]+: ([^\n]+)" or head:match "^%-%- ([^\n]+)" or ""
 end
 
--- Whether the script at PATH may look at the words behind its name: its text mentions `arg`, `args` or `...`. One that
--- does not would trace the whole machine where somebody asks it for --help.
+-- The first comment of the script at PATH, as it stands there without its marks; "" where something else comes first.
+function script.comment(path)
+  local source = (text_of(path) or ""):gsub("^#![^\n]*\n", ""):gsub("^%s+", "")
+  local level = source:match "^%-%-%[(=*)%["
+  local long = level and source:match("^%-%-%[=*%[(.-)%]" .. level .. "%]")
+  if long then return (long:gsub("^%s*\n", ""):gsub("%s*%-*%s*$", "")) end
+  local lines = {}
+  for line in source:gmatch "([^\n]*)\n?" do
+    local said = line:match "^%s*%-%-+ ?(.*)$"
+    if not said then break end
+    lines[#lines + 1] = said
+  end
+  return (table.concat(lines, "\n"):gsub("%s+$", ""))
+end
+
+-- The texts that the code of CHUNK names, in all of its functions, and whether the chunk itself takes "...".
+local function names_in(chunk)
+  local jit_util = require "jit.util"
+  local names = {}
+  local function look(code)
+    local info = jit_util.funcinfo(code)
+    for i = -1, -(info.gcconsts or 0), -1 do
+      local value = jit_util.funck(code, i)
+      if type(value) == "string" then names[value] = true elseif type(value) == "proto" then look(value) end
+    end
+  end
+  look(chunk)
+  local function instruction(code, at) return bit.band(jit_util.funcbc(code, at), 0xff) end
+  local varg = instruction(function(...) return (...) end, 1)
+  local dots = false
+  for at = 1, jit_util.funcinfo(chunk).bytecodes - 1 do dots = dots or instruction(chunk, at) == varg end
+  return names, dots
+end
+
+-- Whether the script at PATH may look at the words behind its name, as its code has it: by `arg`, `args` or `...`. One
+-- that does not would trace the whole machine where somebody asks it for --help.
 function script.takes_arguments(path)
-  local file = io.open(path)
-  if not file then return true end
-  local source = file:read "*a"
-  file:close()
-  return source:find "%f[%w_]args?%f[^%w_]" ~= nil or source:find("...", 1, true) ~= nil
+  local source = text_of(path)
+  local chunk = source and load(source, "=script", "t")
+  if not chunk then return true end -- what is wrong with it is told when it is run
+  local names, dots = names_in(chunk)
+  return names.arg or names.args or names["uplua.args"] or dots
+end
+
+-- What --help says of the script at PATH, which the user calls NAME and which takes no arguments: its first comment.
+function script.help(name, path)
+  local comment = script.comment(path):gsub("[^\n]+", text.escape)
+  return ("usage: uplua [options] %s [-- PID... | -- command...]\n\n%sThis script takes no options or arguments; "
+    .. "uplua's options stand before its name: uplua --help\n"):format(text.escape(name),
+    comment ~= "" and comment .. "\n\n" or "")
 end
 
 -- The report of --scripts: these with a line that says what each is for, and where those are from that are not uplua's.

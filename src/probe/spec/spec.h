@@ -1,4 +1,4 @@
-/* BINARY:FUNCTION[@VERSION][+OFFSET], BINARY:0xADDRESS or BINARY@FILE:LINE, as users write it. */
+/* BINARY:FUNCTION[@VERSION][+OFFSET], BINARY:0xADDRESS, BINARY@FILE:LINE or BINARY:FILE:LINE, as users write it. */
 #pragma once
 
 #include <stdbool.h>
