@@ -517,6 +517,10 @@ session 'help' <<'END'
 <   hash lru_hash
 < At the prompt
 < >
+> help
+< Shared objects
+< At the prompt
+< >
 > help(hist)
 < up.hist(options?: DistributionOptions): Histogram
 < h:percentile(p: number)

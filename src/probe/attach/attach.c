@@ -5,6 +5,7 @@
 
 #include "probe/attach/link.h"
 #include "probe/probe.h"
+#include "probe/target/translator.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/cookie.h"
@@ -30,6 +31,7 @@ struct uprobe_attach {
     const struct site *sites; /* all */
     const pid_t *pids;        /* one link for each; 0 means all processes */
     size_t pid_count;
+    const struct target *target; /* or NULL */
     struct probe_link *link;
 };
 
@@ -271,6 +273,8 @@ static int attach_file(const struct uprobe_attach *attach, const struct site *si
 {
     int result = check_file(sites, err);
     if (result == 0)
+        result = translator_check(sites, attach->target, attach->pids, attach->pid_count, err);
+    if (result == 0)
         result = attach_places(attach, sites, count, err);
     if (result == 0)
         result = check_file(sites, err);
@@ -328,7 +332,7 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
     if (link_new(link, err) < 0)
         return -ENOMEM;
     struct uprobe_attach attach = {
-        .kind = kind, .program = program_fd, .cookie = cookie, .sites = sites, .link = *link};
+        .kind = kind, .program = program_fd, .cookie = cookie, .sites = sites, .target = target, .link = *link};
     choose_filter(&attach, target);
     int result = attach_files(&attach, count, err);
     if (result == 0 && !(*link)->count)
