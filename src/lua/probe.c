@@ -64,8 +64,8 @@ static int probe_attach_again_lua(lua_State *L)
 }
 
 /*
- * link:release(pid) → a link of what this one has for the process PID, and has no more, to be closed: whether that has
- * to be before it is attached again (probe/probe.h)
+ * link:release(pid) → a link of what this one has for the process PID, and has no more, to be closed; whether that has
+ * to be before it is attached again (probe/probe.h). Nothing where it has nothing for PID alone: it goes on seeing it
  */
 static int link_release(lua_State *L)
 {
@@ -73,8 +73,11 @@ static int link_release(lua_State *L)
     pid_t pid = (pid_t)luaL_checkinteger(L, 2);
     luaL_argcheck(L, *self, 1, "closed");
     struct error err = {0};
-    if (probe_release(*self, pid, link_push(L), &err))
+    struct probe_link **gone = link_push(L);
+    if (probe_release(*self, pid, gone, &err))
         return core_raise(L, &err);
+    if (!*gone)
+        return 0;
     lua_pushboolean(L, probe_attach_type(ATTACH_ENTRY) != 0);
     return 2;
 }

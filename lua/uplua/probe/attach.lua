@@ -122,9 +122,10 @@ function attach.renew(pid)
   local renewed, gone, goes_first = {}, {}, false
   for item in pairs(kept().items) do
     for _, link in ipairs(item.links) do
-      if link[3] then
-        renewed[#renewed + 1] = link
-        gone[#gone + 1], goes_first = link[1]:release(pid)
+      local old, first
+      if link[3] then old, first = link[1]:release(pid) end
+      if old then
+        renewed[#renewed + 1], gone[#gone + 1], goes_first = link, old, first
       end
     end
   end

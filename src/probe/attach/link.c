@@ -33,6 +33,12 @@ int link_keep(struct probe_link *link, int fd)
 
 int link_take(struct probe_link *link, pid_t pid, struct probe_link **gone)
 {
+    bool any = false;
+    for (size_t i = 0; i < link->count; i++)
+        any |= link->pids[i] == pid;
+    *gone = NULL;
+    if (!any)
+        return 0;
     if (link_new(gone, NULL) < 0)
         return -ENOMEM;
     (*gone)->fds = malloc((link->count ? link->count : 1) * sizeof *(*gone)->fds);

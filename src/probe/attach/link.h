@@ -25,7 +25,8 @@ struct probe_link {
 int link_new(struct probe_link **link, struct error *err);
 /* Adds FD to LINK, which takes it over: closed where that fails. 0, -ENOMEM, or FD where that is a negative errno. */
 int link_keep(struct probe_link *link, int fd);
-/* Takes what is for the process PID out of LINK, into *GONE. 0, or -ENOMEM: nothing was. */
+/* Takes what is for the process PID out of LINK, into *GONE; NULL where it has nothing for that. 0, or -ENOMEM: nothing
+ * was taken. */
 int link_take(struct probe_link *link, pid_t pid, struct probe_link **gone);
 /* Returns RESULT, of what made *LINK, which it detaches where that is a negative errno. */
 int link_settle(struct probe_link **link, int result);
