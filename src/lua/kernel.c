@@ -68,39 +68,6 @@ static int kernel_result(lua_State *L)
     return 1;
 }
 
-enum { WANTED = 1, RESULTS = 2 };
-
-static void add_result(const char *name, uint32_t type, void *context)
-{
-    lua_State *L = context; /* wanted results */
-    struct kernel_parameter result = {.name = "", .type = type};
-    lua_getfield(L, WANTED, name);
-    lua_getfield(L, RESULTS, name); /* wanted results is_wanted known */
-    bool is_wanted = !lua_isnil(L, -2), is_first = lua_isnil(L, -1);
-    bool is_same = lua_istable(L, -1) ? type && core_number_field(L, -1, "typed") == type : !type;
-    lua_pop(L, 2);
-    if (!is_wanted || (!is_first && is_same))
-        return;
-    if (!is_first)
-        lua_pushboolean(L, false);
-    else if (type)
-        push_parameter(L, &result);
-    else
-        lua_pushliteral(L, "void");
-    lua_setfield(L, RESULTS, name);
-}
-
-/* kernel.results({ [function] = true, … }) → { [function] = what it returns, as of a parameter, or "void"; false where
- * several functions of that name return different things }: of those that the kernel's BTF has */
-static int kernel_results(lua_State *L)
-{
-    luaL_checktype(L, WANTED, LUA_TTABLE);
-    lua_settop(L, WANTED);
-    lua_newtable(L);
-    kernel_function_results(add_result, L);
-    return 1;
-}
-
 static void push_name(const char *name, void *context)
 {
     lua_State *L = context; /* set */
@@ -195,7 +162,6 @@ int kernel_open_lua(lua_State *L)
         {"parameters", kernel_parameters},
         {"functions", kernel_functions_lua},
         {"result", kernel_result},
-        {"results", kernel_results},
         {"raw_tracepoint", kernel_raw_tracepoint},
         {"attach_raw_tracepoint", kernel_attach_raw_tracepoint},
         {"write_own", kernel_write_own},

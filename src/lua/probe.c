@@ -143,41 +143,6 @@ static int kernel_sites_list(lua_State *L)
     return 1;
 }
 
-/* functions:divide({ group, … }) → { functions, … }: as many groups as the numbers from 1 on of the list, which has one
- * for each function; FUNCTIONS has none any more */
-static int kernel_sites_divide(lua_State *L)
-{
-    struct kernel_sites *sites = luaL_checkudata(L, 1, KERNEL_SITES);
-    luaL_checktype(L, 2, LUA_TTABLE);
-    lua_settop(L, 2);
-    size_t *of = lua_newuserdata(L, (sites->count + 1) * sizeof *of), groups = 0;
-    for (size_t i = 0; i < sites->count; i++) {
-        lua_rawgeti(L, 2, (int)i + 1);
-        of[i] = (size_t)luaL_checkinteger(L, -1);
-        luaL_argcheck(L, of[i] >= 1 && of[i] <= sites->count, 2, "a group's number");
-        groups = of[i] > groups ? of[i] : groups;
-        lua_pop(L, 1);
-    }
-    struct kernel_sites **owners = lua_newuserdata(L, (groups + 1) * sizeof *owners);
-    lua_createtable(L, (int)groups, 0); /* functions numbers of owners list */
-    for (size_t n = 0; n < groups; n++) {
-        owners[n] = core_new_object(L, sizeof **owners, KERNEL_SITES);
-        owners[n]->inside = sites->inside;
-        owners[n]->trampoline = sites->trampoline;
-        owners[n]->pattern = sites->pattern;
-        owners[n]->sites = calloc(sites->count, sizeof *sites->sites);
-        if (!owners[n]->sites)
-            return luaL_error(L, "out of memory");
-        lua_rawseti(L, -2, (int)n + 1);
-    }
-    for (size_t i = 0; i < sites->count; i++) {
-        struct kernel_sites *to = owners[of[i] - 1];
-        to->sites[to->count++] = sites->sites[i];
-    }
-    sites->count = 0;
-    return 1;
-}
-
 static int kernel_sites_gc(lua_State *L)
 {
     kernel_sites_free(luaL_checkudata(L, 1, KERNEL_SITES));
@@ -480,7 +445,6 @@ int probe_open_lua(lua_State *L)
     static const luaL_Reg kernel_methods[] = {{"list", kernel_sites_list},
                                               {"trampoline", kernel_sites_trampoline},
                                               {"claim", kernel_sites_claim},
-                                              {"divide", kernel_sites_divide},
                                               {NULL, NULL}};
     static const luaL_Reg link_methods[] = {{"close", link_close},     {"release", link_release},
                                             {"refused", link_refused}, {"changed", link_changed},

@@ -312,17 +312,6 @@ int kernel_function_result(const char *name, uint32_t *type)
     return code;
 }
 
-int kernel_function_results(void (*visit)(const char *name, uint32_t type, void *context), void *context)
-{
-    int code = kernel_types_open();
-    for (uint32_t i = 1; !code && i < type_count; i++) {
-        const struct btf_type *prototype = kind_of(types[i]) == BTF_KIND_FUNC ? type_at(types[i]->type) : NULL;
-        if (prototype && kind_of(prototype) == BTF_KIND_FUNC_PROTO)
-            visit(btf_string(&btf, types[i]->name_off), prototype->type, context);
-    }
-    return code;
-}
-
 int kernel_function_parameter(const char *name, unsigned number, struct kernel_parameter *result)
 {
     const struct btf_type *prototype;

@@ -67,8 +67,6 @@ struct kernel_parameter {
 int kernel_function_parameter(const char *name, unsigned number, struct kernel_parameter *result);
 /* The type that the function NAME returns, 0: void. 0, or -errno. */
 int kernel_function_result(const char *name, uint32_t *type);
-/* Calls VISIT for each function with the type that it returns, 0: void. Several may have one name. 0, or -errno. */
-int kernel_function_results(void (*visit)(const char *name, uint32_t type, void *context), void *context);
 /* Calls VISIT for each function whose name begins with PREFIX. */
 int kernel_btf_functions(const char *prefix, void (*visit)(const char *name, void *context), void *context);
 

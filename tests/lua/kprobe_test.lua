@@ -330,17 +330,5 @@ local seen = tonumber(out:match "seen (%d+)")
 local counted = tonumber((errors:match "([%d,]+) × hrtimer_nanosleep: return not seen" or "0"):gsub(",", ""), 10)
 ok(seen and seen > 0 and seen < 529, ("the kernel follows some of 529 returns at a time: %s"):format(seen))
 is(seen and seen + counted, 529, "all others are counted as lost")
-
--- Of functions that return an int and those that return a long, each by its own type in one handler: bash asks 23 times
--- for a file that is not there, and writes 1009 bytes.
-local result = target.uplua([[-e 'all, one, plain = count(), count(), count()
-  kretprobe("vfs_[fw]*", { typed = true }, function(e) all[e.ret]:inc() end)
-  kretprobe("vfs_fstatat", { typed = true }, function(e) one[e.ret]:inc() end)
-  kretprobe("vfs_[fw]*", function(e) plain[e.ret]:inc() end)
-  at_exit(function()
-    print(all[-2] == one[-2] and all[-2] >= 23, all[4294967294], plain[4294967294] == all[-2], all[1009], plain[1009])
-  end)' -- bash -c 'for i in {1..23}; do [ -e /nowhere/$i ]; done; printf %1009s x >/dev/null']])
-is(result.out, "true\t0\ttrue\t1\t1\n", "each function's own width and sign")
-is(result.err, "", "… without a word")
 target.done()
 tap.done_testing()

@@ -198,13 +198,8 @@ for n = 1, 101 do
   want[n] = ("many_%d(arg0=%#x)%s"):format(n, n, result)
 end
 local file = assert(io.open(path .. ".c", "w"))
-for n = 1, 67 do
-  source[#source + 1] =
-    ("__attribute__((noinline, noclone)) void none_%d(int n) { __asm__ volatile(\"\" : \"+r\"(n)); }\n"):format(n)
-end
 file:write(table.concat(source), "int main(void)\n{\n")
 for n = 1, 101 do file:write(("many_%d(%d);\n"):format(n, n)) end
-for n = 1, 67 do file:write(("none_%d(%d);\n"):format(n, n)) end
 file:write "return 0;\n}\n"
 file:close()
 assert(os.execute(("%s -g -O1 -o %s %s.c"):format(compiler, path, path)) == 0)
@@ -215,50 +210,6 @@ for name, first, result in r.out:gmatch "  (many_%d+)%((arg0=%w+)[^)]*%)([^\n]*)
 end
 is(sorted(got), sorted(want), "a hundred functions of five types")
 is(r.err, "", "… without a word")
-r = target.uplua(("trace.lua -r '%s:none_*' -- %s"):format(path, path))
-is(select(2, r.out:gsub("  none_%d+%(arg0=%w+[^)]*%) %([%d.]+ %a+%)\n", "")), 67, "many that return nothing")
-is(r.err, "", "… which nobody reads")
-
--- A handler that is replaced while calls go on: all groups' programs are, and each hit is one handler's.
-file = assert(io.open(path .. ".c", "w"))
-file:write [[
-#include <unistd.h>
-#define GIVES(type, name, value) \
-    __attribute__((noinline, noclone)) type name(int n) { __asm__ volatile("" : "+r"(n)); return value; }
-GIVES(signed char, give_char, n) GIVES(int, give_int, n * 1000) GIVES(double, give_double, n)
-int main(void)
-{
-    for (pid_t parent = getppid(); getppid() == parent; usleep(100)) { give_char(-5); give_int(-5); give_double(-5); }
-}
-]]
-file:close()
-assert(os.execute(("%s -g -O1 -o %s %s.c"):format(compiler, path, path)) == 0)
-r = target.script(([[
-local up = require "uplua"
-local before, after, replaced = up.count(), up.count()
-local p = up.uretprobe("%s:give_*", { typed = true }, function(e) before[e.func]:inc() end)
-up.every("10ms", function()
-  if not replaced and p.hits >= 23 then
-    replaced = true
-    p:replace(function(e) after[{ e.func, e.ret }]:inc() end)
-  elseif replaced and after:size() == 3 then
-    p:detach()
-    up.exit()
-  end
-end)
-up.at_exit(function()
-  local sum = 0
-  for _, n in before:pairs() do sum = sum + n end
-  for k, n in after:pairs() do
-    sum = sum + n
-    print(k[1], k[2])
-  end
-  print(before:size(), sum == p.hits)
-end)
-]]):format(path), "-- " .. path)
-is(lines_of(r.out), "3\ttrue\ngive_char\t-5\ngive_double\tnil\ngive_int\t-5000", "p:replace, of all types at once")
-like(r.err, "^uplua: uretprobe [^\n]*: " .. NIL:gsub("%p", "%%%0") .. "give_double %(double%)\n",
-  "… the new handler reads e.ret, and is told")
 os.execute(("rm -f %s %s.c"):format(path, path))
 
 target.done()

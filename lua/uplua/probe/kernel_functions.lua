@@ -44,11 +44,11 @@ local function single(spec)
 end
 
 -- The hits of a trace (uplua.probe.providers): the arguments, at OFFSETS, and the result of the one function that REST
--- names, where the kernel's types have it; at RETURNS of others the raw register.
-function kernel_functions.hits(rest, spec, offsets, returns)
+-- names, where the kernel's types have it.
+function kernel_functions.hits(rest, spec, offsets)
   local name = single(rest)
   local parameters = name and core.kernel.parameters(name)
-  if not parameters then return { { probe = spec, raw = returns } } end
+  if not parameters then return { { probe = spec } } end
   return { {
     probe = spec, parameters = kernel_functions.arguments(parameters, offsets),
     result = core.kernel.result(name) or { place = "nowhere", type = "void" },

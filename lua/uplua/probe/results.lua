@@ -5,11 +5,9 @@
 -- and each group's program has its cut as two instructions. (A table by the site's number, which one program would
 -- ask, costs two calls of the kernel for each hit.) Functions that return no integer are a group, too: their e.ret is
 -- nil.
-local core     = require "uplua.core"
-local handlers = require "uplua.probe.handler"
-local loop     = require "uplua.base.loop"
-local run      = require "uplua.base.run"
-local text     = require "uplua.base.text"
+local loop = require "uplua.base.loop"
+local run  = require "uplua.base.run"
+local text = require "uplua.base.text"
 
 local results = {}
 
@@ -17,8 +15,7 @@ local MOST_NAMES = 3 -- of functions that a warning lists
 
 local own = run.part(function() return { shown = false } end)
 
--- Calls fn(): the probes that it declares are of somebody who shows himself where a result's type is not known, and
--- where there is none.
+-- Calls fn(): the probes that it declares are of somebody who shows himself where a result's type is not known.
 function results.show(fn)
   local mine = own()
   local before = mine.shown
@@ -40,43 +37,12 @@ function results.divide(sites, whole, shown)
   for i, group in ipairs(groups) do
     groups[i] = {
       sites = group.sites, result_bits = group.bits, no_result = group.none,
-      maybe_no_result = (#groups > 1 or shown) and #nothing > 0, results = noted,
+      maybe_no_result = #groups > 1 and #nothing > 0, results = noted,
       -- e.func is as long in each group, and no name of another one is cut elsewhere
       summary = #groups == 1 and whole or group.sites:summary(whole.names ~= nil),
     }
   end
   return groups
-end
-
--- divide_kernel(list) → the same groups of LIST, functions of the kernel, which are `list` in the place of sites and
--- summary; and of each function the number of its group.
-function results.divide_kernel(list)
-  local wanted, groups, of, numbers = {}, {}, {}, {}
-  local noted = { nothing = {}, unknown = {}, shown = own().shown }
-  for _, site in ipairs(list) do wanted[site["function"]] = true end
-  local known = core.kernel.results(wanted)
-  for i, site in ipairs(list) do
-    local name = site["function"]
-    local result = known[name]
-    local none = result == "void" and result or result and result.place == "nowhere" and result.type:match "'(.*)'"
-    local bits = result and not none and handlers.result_bits(result) or 0
-    if none then table.insert(noted.nothing, { ["function"] = name, type = none }) end
-    if not result then
-      local why = result == false and "several of that name return different things" or
-                  "the kernel's types do not have it"
-      table.insert(noted.unknown, { ["function"] = name, why = why })
-    end
-    local group = none and "none" or bits
-    if not of[group] then
-      groups[#groups + 1] = { list = {}, result_bits = bits, no_result = none or nil, results = noted }
-      of[group] = #groups
-    end
-    numbers[i] = of[group]
-    table.insert(groups[of[group]].list, site)
-  end
-  noted.of_all = #groups == 1
-  for _, group in ipairs(groups) do group.maybe_no_result = (#groups > 1 or noted.shown) and #noted.nothing > 0 end
-  return groups, numbers
 end
 
 -- The names of LIST in their order, each with what NOTE(one) says of it: "a (double), b (double) and 2 more".

@@ -32,11 +32,10 @@ local function declare_function(provider, spec, given, handler)
   end
   local hit = provider.typed and kernel_functions.RETURN or kernel_functions.ENTRY
   if not claims.new(claims.taken()):sites(functions, hit) then return mine end
-  local result = given.typed and core.kernel.result(name)
   declare.probe {
     provider = provider, spec = spec, handle = mine, passed_over = true,
     arguments = kernel_functions.arguments(parameters, in_words),
-    result_bits = handlers.result_bits(result), no_result = given.typed and not result and "void" or nil,
+    result_bits = handlers.result_bits(given.typed and core.kernel.result(name)),
     places = { { ["function"] = name, inside = 0, slid = 0, text = kernel_functions.place(site) } },
     attach = function(_, program, link)
       link(declare.try(("%s %s: "):format(kind, spec), 0, core.probe.attach_trampoline, program.fd, name))

@@ -7,7 +7,6 @@ local kernel_functions = require "uplua.probe.kernel_functions"
 local loop             = require "uplua.base.loop"
 local option_table     = require "uplua.base.option_table"
 local options          = require "uplua.options"
-local results          = require "uplua.probe.results"
 
 local kprobe = {}
 
@@ -36,21 +35,6 @@ local function in_registers()
   return function(word) return offsets[word] end
 end
 
--- FUNCTIONS, a LIST, in groups by what they return where the probe is TYPED (uplua.probe.results), each with its
--- `functions`. PARAMETERS: of one function, which the kernel's types have; else nil or false.
-local function groups_of(functions, list, typed, parameters)
-  if not typed then return { { list = list, functions = functions, result_bits = 0 } } end
-  if #list == 1 then
-    local result = core.kernel.result(list[1]["function"])
-    return { { list = list, functions = functions, result_bits = handlers.result_bits(result),
-               no_result = parameters and not result and "void" or nil } }
-  end
-  local groups, numbers = results.divide_kernel(list)
-  local divided = #groups > 1 and functions:divide(numbers) or { functions }
-  for i, group in ipairs(groups) do group.functions = divided[i] end
-  return groups
-end
-
 local function declare_function(provider, spec, given, handler)
   local name = provider.name
   if type(spec) ~= "string" then error(name .. ": the first argument names the kernel's function: \"vfs_read\"", 3) end
@@ -65,25 +49,23 @@ local function declare_function(provider, spec, given, handler)
   if provider.of_return and list[1].inside > 0 then
     error(("%s %s: a return probe stands at a function, not inside of one"):format(name, spec), 3)
   end
+  local places = {}
+  for i, site in ipairs(list) do
+    local called = #list == 1 and site["function"] or spec
+    places[i] = { ["function"] = called, inside = site.inside, slid = 0, text = kernel_functions.place(site) }
+  end
   local trampoline = functions:trampoline()
   if provider.of_return and not options.explain and not options.emit and not trampoline then
     error(("%s %s: the kernel hides its addresses (sysctl kernel.kptr_restrict), so that returns which it " ..
            "leaves out could not be counted"):format(name, spec), 3)
   end
   local parameters = #list == 1 and list[1].inside == 0 and core.kernel.parameters(list[1]["function"])
-  for _, group in ipairs(groups_of(functions, list, given.typed, parameters)) do
-    local places = {}
-    for i, site in ipairs(group.list) do
-      local called = #list == 1 and site["function"] or spec
-      places[i] = { ["function"] = called, inside = site.inside, slid = 0, text = kernel_functions.place(site) }
-    end
-    declare.probe {
-      provider = provider, spec = spec, places = places, handle = mine, trampoline = trampoline, passed_over = true,
-      arguments = kernel_functions.arguments(parameters or {}, in_registers()),
-      result_bits = group.result_bits, no_result = group.no_result, maybe_no_result = group.maybe_no_result,
-      results = group.results, attach = attach_function(group.functions),
-    }
-  end
+  local result = given.typed and #list == 1 and core.kernel.result(list[1]["function"])
+  declare.probe {
+    provider = provider, spec = spec, places = places, handle = mine, trampoline = trampoline, passed_over = true,
+    arguments = kernel_functions.arguments(parameters or {}, in_registers()),
+    result_bits = handlers.result_bits(result), attach = attach_function(functions),
+  }
   return mine
 end
 
