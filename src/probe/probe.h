@@ -178,11 +178,11 @@ int probe_attach(enum attach_kind kind, int program_fd, uint64_t cookie, const s
 /*
  * A link that is for one process is bound to the task of its first thread. Where another thread executes a program,
  * that task goes (de_thread of the kernel), and the link sees nothing any more. These two bind it anew: probe_release
- * takes what LINK has for PID out of it, into *GONE, or NULL where LINK has nothing for it alone, and
- * goes on seeing it; else probe_attach_again attaches for PID what probe_attach was given, and keeps that in LINK.
- * *GONE is to be detached between the two where probe_attach_type(KIND) is not 0: links of uprobe_multi that are bound
- * to the old task see the hits of the new one as soon as another link has put its breakpoints there. Perf events see
- * none, and take long to be closed: these go last. 0 or a negative errno with a message; LINK keeps what it has.
+ * takes what LINK has for PID alone out of it, into *GONE. Where that is NULL, LINK goes on seeing PID as it is; else
+ * probe_attach_again attaches for PID what probe_attach was given, and keeps that in LINK. *GONE is to be detached
+ * between the two where probe_attach_type(KIND) is not 0: links of uprobe_multi that are bound to the old task see the
+ * hits of the new one as soon as another link has put its breakpoints there. Perf events see none, and take long to be
+ * closed: these go last. 0 or a negative errno with a message; LINK keeps what it has.
  */
 int probe_release(struct probe_link *link, pid_t pid, struct probe_link **gone, struct error *err);
 int probe_attach_again(enum attach_kind kind, int program_fd, uint64_t cookie, const struct site *sites, size_t count,

@@ -38,6 +38,16 @@ local run = target.uplua(("-e 'n = count() local p = uprobe(\"libc:getppid\", fu
   "p:detach() p:attach()' -- %s thread 2 23"):format(EXECUTES))
 is(run.out .. run.err, "calls 23, guarded 0\nn: 23\n", "a probe that was detached and attached before")
 
+-- A kernel that does not tell of it, as one without types.
+run = target.script([[
+  local up = require "uplua"
+  require "uplua.core".kernel.raw_tracepoint = function() error("no types", 0) end
+  n = up.count()
+  up.uprobe("./build/targets/executes:step", function(e) n:inc() end)]], ("-- %s first 1 23"):format(EXECUTES))
+is(run.out, "calls 23, guarded 0\nn: 24\n", "where the kernel does not tell of such threads, probes are set anyhow")
+is(run.err, "uplua: functions are not probed in a program that a thread other than the first executes: no types\n",
+  "… and that is said")
+
 -- By its number: it waits in front of the execution, and goes on behind it once it is seen. Another process beside it
 -- is seen all the time.
 run = target.shell([[

@@ -116,9 +116,7 @@ function declare.take()
   if #user + #guests == 0 then return nil end
   all.probes, all.guests = {}, {}
   filter.begin(options.follow and require "uplua.probe.providers.raw_tracepoint")
-  if not options.explain and not options.emit then
-    leader.begin(user, require "uplua.probe.providers.raw_tracepoint")
-  end
+  if not options.explain and not options.emit then leader.begin(user) end
   local probes = all.probes
   for _, probe in ipairs(user) do probes[#probes + 1] = probe end
   all.probes = {}

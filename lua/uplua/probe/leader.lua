@@ -16,8 +16,9 @@ local SIGCONT = 18
 
 local own = run.part(function()
   return {
-    changes = nil, -- a ring: { pid, time } of each leader that another thread has taken the place of
-    blind = {},    -- { pid, ns until it was bound anew; nil: it was not }, for each that has gone on
+    changes = nil,  -- a ring: { pid, time } of each leader that another thread has taken the place of
+    untold = false, -- the kernel cannot be asked for that
+    blind = {},     -- { pid, ns until it was bound anew; nil: it was not }, for each that has gone on
   }
 end)
 
@@ -48,11 +49,11 @@ local function is_bound(probes)
   return false
 end
 
--- Declares, by the module RAW_TRACEPOINT, what tells of leaders that another thread has taken the place of, once
--- PROBES, which are about to be attached, need that.
-function leader.begin(probes, raw_tracepoint)
+-- Declares what tells of leaders that another thread has taken the place of, once PROBES, which are about to be
+-- attached, need that.
+function leader.begin(probes)
   local mine = own()
-  local there = mine.changes and object.state(mine.changes).ring
+  local there = mine.untold or mine.changes and object.state(mine.changes).ring
   if there or not is_bound(probes) then return end
   local changes = mine.changes
   if not changes then
@@ -61,18 +62,17 @@ function leader.begin(probes, raw_tracepoint)
     changes:each(follow)
     loop.at_failure(function() changes:drain() end)
   end
-  if core.target.command() then
-    raw_tracepoint.of_processes("sched_process_exec", function(e)
-      if e.args.old_pid ~= e.tid then
-        changes:emit { pid = e.pid, time = e.time }
-        capture.stop()
-      end
-    end)
-  else
-    raw_tracepoint.of_processes("sched_process_exec", function(e)
-      if e.args.old_pid ~= e.tid then changes:emit { pid = e.pid, time = e.time } end
-    end)
-  end
+  local is_command = core.target.command() ~= nil
+  local raw_tracepoint = require "uplua.probe.providers.raw_tracepoint" -- here: it needs uplua.probe.declare
+  local ok, why = pcall(raw_tracepoint.of_processes, "sched_process_exec", function(e)
+    if e.args.old_pid ~= e.tid then
+      changes:emit { pid = e.pid, time = e.time }
+      if is_command then capture.stop() end
+    end
+  end)
+  if ok then return end
+  mine.untold = true -- as on kernels without types
+  loop.warn("functions are not probed in a program that a thread other than the first executes: " .. tostring(why))
 end
 
 -- For the ledger: { { text, count }, … }

@@ -203,7 +203,7 @@ function Call.errno_name(number) return syscall.errno_name(number) end
 -- Handlers at a call's entry run one after the other, and one of them says when it began: so many ns may lie between,
 -- where a virtual machine's CPU is taken away.
 local SLACK = 1e9
-local MOST_THREADS = 65536
+local MOST_THREADS = 65536 -- whose last call is remembered
 
 -- A piece of RECORD.
 local function piece_from(record)

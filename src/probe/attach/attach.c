@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "probe/attach/link.h"
+#include "probe/attach/translator.h"
 #include "probe/probe.h"
-#include "probe/target/translator.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/cookie.h"

@@ -1,5 +1,5 @@
 /* How the programs that translate code are recognised: by a process's own program, and by what it maps. */
-#include "probe/target/translator.h"
+#include "probe/attach/translator.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "sym/maps.h"
 
 enum { MOST_PATTERNS = 4, PATH_BYTES = 4096 };
 
@@ -117,65 +119,44 @@ static const char *by_command(const char *program)
     return by_program(program);
 }
 
-/* A line of /proc/PID/maps. */
-struct mapping {
-    unsigned long begin, inode;
-    char access[5];
-    const char *path; /* "": none */
-};
-
-static bool read_mapping(char *line, struct mapping *mapping)
+/* What runs the process that has MAPS, by what it maps; NULL: nothing that is known. */
+static const char *by_mappings(const struct maps *maps)
 {
-    int at = 0;
-    line[strcspn(line, "\n")] = '\0';
-    if (sscanf(line, "%lx-%*x %4s %*x %*x:%*x %lu %n", &mapping->begin, mapping->access, &mapping->inode, &at) < 3)
-        return false;
-    mapping->path = at ? line + at : "";
-    return true;
-}
-
-/* Calls VISIT for each mapping of process PID until it returns true; whether it has. */
-static bool mappings_any(pid_t pid, bool (*visit)(const struct mapping *mapping, void *context), void *context)
-{
-    char path[64], *line = NULL;
-    size_t room = 0;
-    bool found = false;
-    struct mapping mapping;
-    snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
-    FILE *in = fopen(path, "re");
-    while (in && !found && getline(&line, &room, in) > 0)
-        found = read_mapping(line, &mapping) && visit(&mapping, context);
-    free(line);
-    if (in)
-        fclose(in);
-    return found;
-}
-
-static bool is_translators(const struct mapping *mapping, void *context)
-{
-    const char **found = context, *name = base_name(mapping->path);
-    if (mapping->begin == rr_page && mapping->access[2] == 'x' && !*mapping->path)
-        *found = "rr";
-    for (size_t i = 0; i < sizeof translators / sizeof *translators && *name && !*found; i++)
-        if (is_one(name, translators[i].mapped))
-            *found = translators[i].name;
-    return *found != NULL;
+    for (size_t i = 0; i < maps->count; i++) {
+        const struct mapping *mapping = &maps->items[i];
+        if (mapping->start == rr_page && mapping->executable && !mapping->path)
+            return "rr";
+        for (size_t k = 0; k < sizeof translators / sizeof *translators && mapping->path; k++)
+            if (is_one(base_name(mapping->path), translators[k].mapped))
+                return translators[k].name;
+    }
+    return NULL;
 }
 
 const char *translator_of(pid_t pid)
 {
     char program[PATH_BYTES];
+    struct maps maps = {0};
     program_of(pid, program);
     const char *found = *program ? by_program(program) : NULL;
-    if (!found)
-        mappings_any(pid, is_translators, &found);
+    if (!found && maps_read(&maps, pid) == 0) {
+        found = by_mappings(&maps);
+        maps_free(&maps);
+    }
     return found;
 }
 
-static bool is_file(const struct mapping *mapping, void *context)
+/* True if process PID maps FILE. */
+static bool has_file(pid_t pid, const struct stat *file)
 {
-    const struct stat *file = context;
-    return mapping->inode && mapping->inode == file->st_ino;
+    struct maps maps = {0};
+    bool found = false;
+    if (maps_read(&maps, pid) < 0)
+        return false;
+    for (size_t i = 0; i < maps.count && !found; i++)
+        found = maps.items[i].inode && maps.items[i].inode == file->st_ino;
+    maps_free(&maps);
+    return found;
 }
 
 /*
@@ -196,7 +177,7 @@ static pid_t find(const struct stat *file, const char **name)
             program_of(pid, program);
             has_rr = has_rr || strcmp(base_name(program), "rr") == 0;
             *name = round ? translator_of(pid) : *program ? by_program(program) : NULL;
-            if (*name && mappings_any(pid, is_file, (void *)file))
+            if (*name && has_file(pid, file))
                 found = pid;
         }
         if (proc)
