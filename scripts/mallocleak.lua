@@ -12,6 +12,11 @@ exits, or after count reports.
   --min-size BYTES   only blocks of at least this size
   --max-size BYTES   only blocks of at most this size
   --sample N         follows one block in N, chosen by address, and scales what they hold: estimates, at less cost
+  --tree             stacks merged from the functions that allocate up, the heaviest way first: bytes, blocks and share
+                     at each step
+  --by WHAT          a table by the allocating function, module or line
+  --wrapper NAME     also passes this function for the allocating one, as xmalloc and operator new; may be repeated, and
+                     be a pattern, such as 'my_*alloc'
   --combined-only    one line per stack: bytes, blocks and functions; no ages
   --growth           only stacks that hold more from report to report, the fastest first
   --difference       what has changed since the report before
@@ -25,7 +30,7 @@ exits, or after count reports.
 
   mallocleak: leaky (pid 4242), 30.0 s, 1,204,551 allocations, 1,204,322 frees
 
-     1,048,576 bytes in 4 blocks, oldest 29.1 s, newest 3.0 s
+     1,048,576 bytes in 4 blocks, 86.2 %, 34.1 KB/s, oldest 29.1 s, newest 3.0 s
            session_new+0x21
            handle_request+0x6a
            main+0x8f
@@ -50,6 +55,9 @@ local options = up.args {
   { "min-size",  "BYTES", "size",     false,   "only blocks of at least this size" },
   { "max-size",  "BYTES", "size",     false,   "only blocks of at most this size" },
   { "sample",    "N",     "integer",  1,       "follow one block in N, and scale what is held" },
+  { "tree",                                    "stacks merged from the allocating functions up, the heaviest first" },
+  { "by",        "WHAT",  "string",   false,   "a table by the allocating function, module or line" },
+  { "wrapper",   "NAME",  "string",   false,   "also passes this function for the allocating one", several = true },
   { "combined-only",                           "one line per stack; no ages" },
   { "growth",                                  "only stacks that hold more and more, the fastest first" },
   { "difference",                              "what has changed since the report before" },
@@ -79,6 +87,17 @@ if proves and (options.sample > 1 or options.min_size or options.max_size) then
 end
 if options.prove == 0 then up.args.fail("--prove: nothing can be told after no pass") end
 if options.growth and options.difference then up.args.fail("--growth and --difference: choose one") end
+local WHAT = { ["function"] = "Function", module = "Module", line = "Function" }
+if options.by and not WHAT[options.by] then
+  up.args.fail("--by: '%s' is none of function, module, line", options.by)
+end
+local shape = options.tree and "--tree" or options.by and "--by"
+for _, other in ipairs { "by", "combined_only", "difference" } do
+  if shape and shape ~= "--" .. other and options[other] then
+    up.args.fail("%s and --%s: choose one", shape, (other:gsub("_", "-")))
+  end
+end
+if options.wrapper[1] and not shape then up.args.fail("--wrapper is for --tree and --by") end
 options.older = math.max(options.older, options.gc)
 files.check(options)
 
@@ -139,30 +158,94 @@ local function print_lines(lines)
   for _, line in ipairs(lines) do up.printf("%s\n", line) end
 end
 
+-- Bytes a second of BYTES that are held at NOW, since the counting began.
+local function rate_of(bytes, now) return bytes * 1e9 / math.max(now - trace:began_at(), 1) end
+
 local blocks = view.new {
-  { "bytes", "Bytes", "bytes" }, { "blocks", "Blocks", "count" }, { "oldest", "Oldest", "ns" },
-  { "newest", "Newest", "ns" }, { "stack", "Stack" },
+  { "bytes", "Bytes", "bytes" }, { "blocks", "Blocks", "count" }, { "share", "Share", "percent" },
+  { "rate", "Bytes a second", "bytes" }, { "oldest", "Oldest", "ns" }, { "newest", "Newest", "ns" },
+  { "stack", "Stack" },
 }
 
--- The first of LIST, with ages at NOW, as data; false where the report is text.
-local function write_data(list, now)
+-- The first of LIST, of which all have the SUM, with ages at NOW, as data; false where the report is text.
+local function write_data(list, sum, now)
   local rows = {}
   for i = 1, options.top == 0 and #list or math.min(options.top, #list) do
     local h = list[i]
-    rows[i] = { bytes = h.bytes, blocks = h.blocks, oldest = now - h.oldest, newest = now - h.newest, stack = h.stack }
+    rows[i] = {
+      bytes = h.bytes, blocks = h.blocks, share = 100 * h.bytes / math.max(sum.bytes, 1), rate = rate_of(h.bytes, now),
+      oldest = now - h.oldest, newest = now - h.newest, stack = h.stack,
+    }
   end
   return blocks:data(rows)
 end
 
+-- --tree and --by -----------------------------------------------------------------------------------------------------
+
+local BYTES, BLOCKS = { "bytes", "Bytes", "count" }, { "blocks", "Blocks", "count" }
+local SHARE = { "share", "Share", "percent" }
+
+local steps = view.new {
+  { "depth", "Depth", "number" }, { "name", "Function" }, { "bytes", "Bytes", "bytes" }, BLOCKS, SHARE, top = 0,
+}
+local tree = view.new { BYTES, BLOCKS, SHARE, { "shown", "Allocating function, and who calls it" }, top = 0 }
+
+-- Prints the tree of LIST under HEADING, which may be nil.
+local function print_tree(list, heading)
+  local rows, rest = heap.tree(list, { top = options.top, wrappers = options.wrapper })
+  for _, one in ipairs(rows) do
+    one.shown = ("  "):rep(one.branch and one.depth - 1 or one.depth) .. (one.branch and "- " or "") .. one.name
+  end
+  if steps:data(rows, heading) then return end
+  if heading then up.printf("   %s:\n", heading) end
+  if rows[1] then tree:print(rows) end
+  if rest.ways > 0 then
+    up.printf("\n   and %s with %s in %s\n", plural(rest.ways, "more way to allocations", "more ways to allocations"),
+      plural(rest.bytes, "byte"), plural(rest.blocks, "block"))
+  end
+  if rows[1] then up.printf("\n") end
+end
+
+local function new_table(with_rate)
+  return view.new {
+    BYTES, BLOCKS, SHARE, with_rate and { "rate", "A second", "bytes" }, { "stacks", "Stacks", "count" },
+    { "name", WHAT[options.by] }, options.by == "line" and { "at", "Line" },
+    options.by ~= "module" and { "module", "File" }, top = options.top,
+  }
+end
+local by_site = options.by and { [true] = new_table(true), [false] = new_table(false) }
+
+-- Prints the table of LIST under HEADING, which may be nil; of what is held at NOW also how much for each second.
+local function print_table(list, heading, now)
+  local rows = heap.sites(list, options.by, { wrappers = options.wrapper })
+  for _, row in ipairs(rows) do row.rate = now and rate_of(row.bytes, now) end
+  local shown = by_site[now ~= nil]
+  if shown:data(rows, heading) then return end
+  if heading then up.printf("   %s:\n", heading) end
+  if rows[1] then shown:print(rows) end
+  if options.top > 0 and #rows > options.top then
+    local bytes, blocks_left = 0, 0
+    for i = options.top + 1, #rows do bytes, blocks_left = bytes + rows[i].bytes, blocks_left + rows[i].blocks end
+    up.printf("\n   and %s with %s in %s\n", plural(#rows - options.top, "more row"), plural(bytes, "byte"),
+      plural(blocks_left, "block"))
+  end
+  if rows[1] then up.printf("\n") end
+end
+
+local function print_shape(list, heading, now)
+  if options.tree then print_tree(list, heading) else print_table(list, heading, now) end
+end
+
 local growth, before = heap.growth(), nil
 
-local function print_stacks(list, now)
+local function print_stacks(list, sum, now)
   if options.growth then list = growth:growing(list) end
-  if write_data(list, now) then return end
+  if shape and (list[1] or not options.growth) then return print_shape(list, nil, now) end
+  if write_data(list, sum, now) then return end
   if options.growth and #list == 0 then up.printf("   no stack grows from report to report, as far as is known\n") end
   if not (options.difference and before) then
     return print_lines(heap.held(list, { top = options.top, combined = options.combined_only, now = now,
-      growth = growth }))
+      growth = growth, sum = sum, since = trace:began_at() }))
   end
   local changes, sum = heap.difference(before, list)
   print_lines(heap.changes(changes, sum, { top = options.top }))
@@ -178,7 +261,7 @@ local function print_report(now)
     up.printf("   one block in %s was followed: bytes and blocks are estimates\n", text.thousands(options.sample))
   end
   up.printf("\n")
-  print_stacks(list, now)
+  print_stacks(list, sum, now)
   print_lines(heap.total(list, sum, { top = options.top, older = options.older }))
   before = list
   return list
@@ -186,9 +269,11 @@ end
 
 local function print_peak()
   local list, sum = trace:peak()
-  up.printf("\n   peak: %s, after %s\n\n", plural(sum.bytes * options.sample, "byte"),
+  sum.bytes = sum.bytes * options.sample
+  up.printf("\n   peak: %s, after %s\n\n", plural(sum.bytes, "byte"),
     text.time(math.max(sum.at - trace:began_at(), 0)))
-  print_lines(heap.held(scale(list), { top = options.top, combined = options.combined_only }))
+  if shape then return print_shape(scale(list)) end
+  print_lines(heap.held(scale(list), { top = options.top, combined = options.combined_only, sum = sum }))
 end
 
 -- Proofs --------------------------------------------------------------------------------------------------------------
@@ -220,8 +305,13 @@ local function print_proof(now)
   reports = reports + 1
   print_header(now)
   if now - proof.ended > 1e9 then up.printf("   as it was %s before the end:\n", text.time(now - proof.ended)) end
-  if proven:data(heap.rows(proof)) then return end
-  print_lines(heap.lines(proof, options.top))
+  if not shape then
+    if not proven:data(heap.rows(proof)) then print_lines(heap.lines(proof, options.top)) end
+    return
+  end
+  print_lines(heap.known(proof))
+  for _, part in ipairs(heap.parts(proof)) do print_shape(part.list, part.title) end
+  print_lines(heap.sums(proof))
 end
 
 local function fail_on_leaks()

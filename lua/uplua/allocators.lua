@@ -23,6 +23,7 @@ local nesting      = require "uplua.allocators.nesting"
 local option_table = require "uplua.base.option_table"
 local pairing      = require "uplua.allocators.pairing"
 local report       = require "uplua.allocators.report"
+local requests     = require "uplua.allocators.requests"
 local space        = require "uplua.allocators.space"
 local text         = require "uplua.base.text"
 local up           = require "uplua"
@@ -107,6 +108,7 @@ local function probe_module(state, module, several)
     throws = probe_row(module, names, families, paired, nested) or throws
   end
   if #far > 0 then nesting.count_far(module, far) end
+  state.follows_operators[module] = families[2] ~= nil
   if throws then
     state.warn(("if %s's operator new runs out of memory while it is traced, the program ends, even one that " ..
       "catches the std::bad_alloc of it: no option avoids that; a program that has memory enough is not affected")
@@ -116,6 +118,14 @@ local function probe_module(state, module, several)
     state.warn(("%s also has %s: their own allocations and frees are not followed")
       :format(name, table.concat(others, ", ")))
   end
+end
+
+-- Has what C++'s operators with an alignment are asked for kept, in modules whose operators are not followed.
+local function keep_requests(state)
+  local function probe(module)
+    if not state.follows_operators[module] then state.requests.probe(module) end
+  end
+  for _, module in ipairs(up.modules_defining(requests.operators, probe)) do probe(module) end
 end
 
 -- All probes come and go one after the other: nothing counts but while all are there. A command waits for them.
@@ -161,7 +171,9 @@ function allocators.trace(options, handlers)
     with_stack = options.stack, sample = options.sample or 1, sampled = one_in(options.sample or 1),
     listens_to_frees = options.blocks or handlers.freed or handlers.resized,
     counting = up.var(core.target.command() and 1 or 0), began = up.now(), came_later = false,
+    follows_operators = {}, -- modules whose operators new and delete are, as keys
   }
+  state.requests = requests.track(state.counting)
   local modules = up.modules_defining(functions.signs, function(module)
     state.came_later = true
     probe_module(state, module, true)
@@ -170,6 +182,7 @@ function allocators.trace(options, handlers)
     error("nothing in the target defines malloc: it uses no allocator in C, or is linked statically and stripped", 0)
   end
   for _, module in ipairs(modules) do probe_module(state, module, #modules > 1) end
+  keep_requests(state)
   count_while_attached(state)
   return report.new(state)
 end

@@ -24,6 +24,7 @@ local profile      = require "uplua.heap.profile"
 local report       = require "uplua.heap.report"
 local rows         = require "uplua.heap.rows"
 local run          = require "uplua.base.run"
+local sites        = require "uplua.heap.sites"
 local space        = require "uplua.allocators.space"
 local text         = require "uplua.base.text"
 
@@ -208,6 +209,10 @@ heap.holders = holders.of
 -- and of those that hold most.
 heap.lines = report.lines
 
+-- known(proof), sums(proof) → the begin and the end of these lines: what is known of each process, and the sums of all.
+-- parts(proof) → what is lost, unreachable and held, for heap.tree and heap.sites (uplua.heap.report).
+heap.known, heap.sums, heap.parts = report.known, report.total, report.parts
+
 -- rows(proof) → the same as a list of { proven, proven_blocks, suspected, suspected_blocks, held, …, stack } for views.
 heap.rows = rows.flat
 
@@ -222,6 +227,24 @@ heap.difference = difference
 -- held(list, options), total(list, sum, options), changes(list, sum, options) → lines for people about what is held,
 -- and about a difference (uplua.heap.held).
 heap.held, heap.total, heap.changes = held.stacks, held.total, held.changes
+
+local SITES = {
+  top = option_table.integer(0, 2 ^ 53), wrappers = option_table.check("a list of names", function(value)
+    return type(value) == "table" and value or nil
+  end),
+}
+
+-- tree(list, [options]) → the stacks of LIST merged from the functions that allocate up to the outermost one, with
+-- bytes, blocks and share of each, and what was left out (uplua.heap.sites).
+function heap.tree(list, options) return sites.tree(list, option_table.read("heap.tree", options, SITES)) end
+
+-- sites(list, by, [options]) → LIST by the allocating "function", "module" or "line" (uplua.heap.sites).
+function heap.sites(list, by, options)
+  if not sites.APART[by] then
+    error(('heap.sites: the second argument is "function", "module" or "line", not %s'):format(text.shown(by)), 2)
+  end
+  return sites.table(list, by, option_table.read("heap.sites", options, SITES))
+end
 
 -- profile(held, [totals, [proof]]) → what is held by stack, for uplua.flame, uplua.folded and uplua.pprof, and how the
 -- files are to be written: the options of uplua.stack_files.

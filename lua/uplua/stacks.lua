@@ -1,5 +1,6 @@
 -- Counts by stack as lists for reports: stacks that print equally, those of several processes that run one program, are
 -- one row.
+local callers   = require "uplua.stack.callers"
 local format    = require "uplua.objects.format"
 local frames    = require "uplua.stack.frame"
 local order     = require "uplua.objects.order"
@@ -127,20 +128,6 @@ local function table_in(t, key)
     t[key] = found
   end
   return found
-end
-
--- Calls VISIT(frame, place) for each function of the stack S, the innermost first, inlined ones, too. KNOWN: as of
--- stack.functions.
-local function each_function(s, known, visit)
-  local lists, count, incomplete = stack.functions(s, known)
-  if count == 0 then return visit({ symbol = incomplete or "[no frames]" }, 1) end
-  local place = 0
-  for i = 1, count do
-    for _, frame in ipairs(lists[i]) do
-      place = place + 1
-      visit(frame, place)
-    end
-  end
 end
 
 -- Whether FRAME, of a stack that waits, is what waits: no function of the kernel's scheduler.
@@ -283,41 +270,16 @@ end
 -- it.
 function stacks.callers(rows, name)
   check_rows("stacks.callers", rows)
-  local root, known = { name = name, number = 0, below = {} }, {}
+  local tree, known = callers.new { "number" }, {}
   for _, row in ipairs(rows) do
     local names, found = {}, nil
-    each_function(row.stack, known, function(frame, place)
+    stack.each_function(row.stack, known, function(frame, place)
       names[place] = name_of(frame)
       if names[place] == name then found = place end
     end)
-    if found then
-      local node = root
-      node.number = node.number + row.number
-      for place = found + 1, #names do
-        local caller = node.below[names[place]]
-        if not caller then
-          caller = { name = names[place], number = 0, below = {} }
-          node.below[names[place]] = caller
-        end
-        caller.number = caller.number + row.number
-        node = caller
-      end
-    end
+    if found then tree:add({ unpack(names, found) }, row) end
   end
-  local list = {}
-  local function add(node, depth, branch)
-    list[#list + 1] = { name = node.name, number = node.number, depth = depth, branch = branch }
-    local callers = {}
-    for _, caller in pairs(node.below) do callers[#callers + 1] = caller end
-    table.sort(callers, function(a, b)
-      if a.number ~= b.number then return a.number > b.number end
-      return a.name < b.name
-    end)
-    local alone = #callers == 1 and callers[1].number == node.number
-    for _, caller in ipairs(callers) do add(caller, alone and depth or depth + 1, not alone) end
-  end
-  if root.number > 0 then add(root, 0, false) end
-  return list
+  return tree:lines()
 end
 
 -- The numbers of LINES, folded stacks, by function: name → { self, total }; and their sum. What stands at a line's

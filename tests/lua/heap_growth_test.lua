@@ -133,8 +133,8 @@ do
   ]]
   is(r.status, 0, "growth: exit status")
   local last = r.out:match ".*\n(mallocleak: .*)$"
-  like(last, "blocks, oldest [^\n]*\n     grows [%d.]+ [kM]B/min, %d+ of %d+ reports  [^\n]+\n         grow%+",
-    "what grows is said")
+  like(last, "blocks, [%d.]+ %%, [%d.]+ [KM]B/s, oldest [^\n]*\n     grows [%d.]+ [kM]B/min, %d+ of %d+ reports  "
+    .. "[^\n]+\n         grow%+", "what grows is said")
   is(last:find "grows[^\n]*\n         steady%+", nil, "what does not is not")
   local growth = target.read(target.folder() .. "/growth"):match ".*\n(mallocleak: .*)$"
   like(growth, "^mallocleak: [^\n]*\n\n   [^\n]*\n     grows [^\n]*\n         grow%+", "--growth: what grows")

@@ -19,7 +19,7 @@ local function parse(text)
       local bytes, blocks, count = line:match "^   total ([%d,]+) bytes? in ([%d,]+) blocks? from ([%d,]+) stacks?$"
       report.bytes, report.blocks, report.count = number(bytes), number(blocks), number(count)
     elseif line:find "^   [%d,]+ bytes? in" then
-      local bytes, blocks = line:match "^   ([%d,]+) bytes? in ([%d,]+) blocks?, oldest "
+      local bytes, blocks = line:match "^   ([%d,]+) bytes? in ([%d,]+) blocks?, .*oldest "
       stack = { bytes = number(bytes), blocks = number(blocks), frames = {} }
       table.insert(report.stacks, stack)
     elseif line:find "^         %S" then
@@ -257,8 +257,8 @@ end
 do
   local what = "--combined-only"
   local run = target.attached("build/targets/leak wait", "mallocleak.lua --combined-only")
-  like(run.out, "\n +bytes +blocks  stack\n", what .. ": a table")
-  like(run.out, "\n +[%d,]+ +%d+  leak_large < leak_large_level2 < %.%.%.\n", what .. ": the innermost first")
+  like(run.out, "\n +bytes +blocks +share  stack\n", what .. ": a table")
+  like(run.out, "\n +28,672 +7 +55%.5 %%  leak_large < leak_large_level2 < %.%.%.\n", what .. ": the innermost first")
   ok(not run.out:find "oldest", what .. ": no ages")
   for line in run.out:gmatch "[^\n]+" do
     if #line > 80 and not line:find "^mallocleak" then ok(false, what .. ": 80 columns: " .. line) end
@@ -268,7 +268,8 @@ end
 -- TEXT without what differs between machines and runs: times, addresses, and what the C library's own frames are
 -- called.
 local function mask(text)
-  text = text:gsub("%(pid %d+%)", "(pid N)"):gsub("[%d.]+ [mun]?s([,\n])", "T%1"):gsub("%+0x%x+", "+X")
+  text = text:gsub("%(pid %d+%)", "(pid N)"):gsub("[%d.]+ [mun]?s([,\n])", "T%1"):gsub("[%d.]+ [KMG]?B/s", "R")
+    :gsub("%+0x%x+", "+X")
   return (text:gsub("(\n +worker%+X)[^,:]-(\n\n)", "%1%2"))
 end
 
@@ -277,14 +278,14 @@ do
   is(mask(run.out), [[
 mallocleak: leak (pid N), T, 171 allocations, 141 frees
 
-   28,672 bytes in 7 blocks, oldest T, newest T
+   28,672 bytes in 7 blocks, 55.5 %, R, oldest T, newest T
          leak_large+X
          leak_large_level2+X
          leak_large_level1+X
          work+X
          worker+X
 
-   23,000 bytes in 23 blocks, oldest T, newest T
+   23,000 bytes in 23 blocks, 44.5 %, R, oldest T, newest T
          leak_small+X
          work+X
          worker+X

@@ -30,7 +30,8 @@ TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/computed_goto $(OUT)/
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
            $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
-           $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
+           $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
+           $(addprefix $(OUT)/targets/,aligned_new aligned_requests aligned_requests-static cxx_pairs) $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
 	@mkdir -p $(@D)
@@ -178,6 +179,14 @@ ALLOCATORS_FLAGS := -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -fsized-dealloc
 $(OUT)/targets/allocators: tests/targets/allocators.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) $(ALLOCATORS_FLAGS) -o $@ $<
+
+$(addprefix $(OUT)/targets/,aligned_new aligned_requests cxx_pairs): $(OUT)/targets/%: tests/targets/%.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(CXX) $(ALLOCATORS_FLAGS) -o $@ $<
+
+$(OUT)/targets/aligned_requests-static: tests/targets/aligned_requests.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) $(ALLOCATORS_FLAGS) -static -o $@ $<
 
 $(OUT)/targets/allocators-static: LINKED := -static
 $(OUT)/targets/allocators-jemalloc: LINKED := $(JEMALLOC)

@@ -9,6 +9,7 @@
 --   bytes  of the event: the size that is asked for
 --   lost   of a reallocation that fails: true if the block that was passed is free all the same; without it, never
 --   to     of a reallocation: the new block, 0 if it has failed; without it, what the function returns
+--   alignment of the event: that of the block, in a function that C++'s operators call with a size that they round up
 --   throws true: C++'s std::bad_alloc may leave the function
 --   c, cxx, own   the names: of the C library's functions, of C++'s operators, and of the allocators' own
 local bit = require "bit"
@@ -69,8 +70,9 @@ local ROWS = {
              __size_returning_new __size_returning_new_hot_cold __size_returning_new_aligned
              __size_returning_new_aligned_hot_cold ]],
     own = "tc_new tc_new_aligned tc_newarray tc_newarray_aligned mi_new mi_new_aligned" },
+  { does = "allocates", bytes = second, alignment = first,
+    c = "memalign aligned_alloc __libc_memalign" },
   { does = "allocates", bytes = second,
-    c = "memalign aligned_alloc __libc_memalign",
     own = [[ je_memalign je_aligned_alloc _rjem_memalign _rjem_aligned_alloc tc_memalign mi_memalign
              mi_aligned_alloc mi_heap_malloc mi_heap_malloc_small mi_heap_malloc_aligned mi_heap_malloc_aligned_at
              mi_heap_zalloc mi_heap_zalloc_small mi_heap_zalloc_aligned mi_heap_zalloc_aligned_at mi_heap_alloc_new
@@ -145,7 +147,7 @@ local others, all, called = {}, {}, {} -- CALLED: those of rows
 for _, name in ipairs(GLIBC) do all[#all + 1] = name end
 for name in OTHERS:gmatch "%S+" do others[#others + 1], all[#all + 1] = name, name end
 for _, row in ipairs(ROWS) do
-  for _, part in ipairs { "block", "bytes", "lost", "to" } do
+  for _, part in ipairs { "block", "bytes", "alignment", "lost", "to" } do
     if row[part] then capture.inlined(row[part]) end
   end
   for _, family in ipairs(FAMILIES) do
@@ -156,6 +158,12 @@ for _, row in ipairs(ROWS) do
     row[family] = names
   end
 end
+
+local known = {}
+for _, name in ipairs(called) do known[name] = true end
+
+-- is_one(name): whether a function of that name is in the table.
+function functions.is_one(name) return known[name] or false end
 
 -- is_glibc(found, offsets): whether what in_module has returned is glibc's allocator, and no other one is in the
 -- module.

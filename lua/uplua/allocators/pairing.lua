@@ -23,8 +23,8 @@ local without_blocks = {
 }
 
 -- The handlers of the functions of an allocator. STATE of a trace: counting (var), calls (uplua.allocators.nesting),
--- blocks (uplua.allocators.blocks, or nil), sampled and handlers, the caller's. NAME: the allocator's. OWN: tells
--- whether the allocator itself frees a block.
+-- requests (uplua.allocators.requests), blocks (uplua.allocators.blocks, or nil), sampled and handlers, the caller's.
+-- NAME: the allocator's. OWN: tells whether the allocator itself frees a block.
 local Pairing = {}
 Pairing.__index = Pairing
 
@@ -176,7 +176,10 @@ function Pairing:handlers(row, nested)
   local calls, listens = self.state.calls, self.state.listens_to_frees
   local begins = nested and self:enters() or nil
   local outermost = nested and calls.leave or calls.alone
-  if row.does == "allocates" then return begins, self:allocates(row.bytes, outermost, not nested) end
+  if row.does == "allocates" then
+    local bytes = row.alignment and self.state.requests.bytes(row.bytes, row.alignment) or row.bytes
+    return begins, self:allocates(bytes, outermost, not nested)
+  end
   if row.does == "allocates to" then return begins, self:allocates_to_pointer(row.bytes, outermost) end
   if row.does == "reallocates" then return self:reallocates_from(row.block), self:reallocates_to(row) end
   if not listens then return begins, begins and self:leaves() end

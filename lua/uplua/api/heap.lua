@@ -11,8 +11,11 @@ return {
     { "HeapHolder", "{ name: string, path: string, bytes: bytes, blocks: integer }", "who holds blocks" },
     { "HeldRow", "{ stack: Stack, name: string, bytes: bytes, blocks: integer, oldest?: ns, newest?: ns }",
       "what a stack holds, as `t:held` has it" },
-    { "HeldOptions", "{ top?: integer, now?: ns, combined?: boolean, growth?: HeapGrowth, older?: ns }",
-      "of heap.held" },
+    { "HeldOptions", "{ top?: integer, now?: ns, combined?: boolean, growth?: HeapGrowth, older?: ns, since?: ns, "
+      .. "sum?: HeapSum }", "of heap.held" },
+    { "SiteOptions", "{ top?: integer, wrappers?: string[] }", "of heap.tree and heap.sites" },
+    { "SiteRow", "{ name: string, module?: string, at?: string, bytes: bytes, blocks: integer, stacks?: integer, "
+      .. "share: number, depth?: integer, branch?: boolean }", "what an allocating function, or a caller, holds" },
     { "HeapGrowth", nil, "what stacks held in the last reports" },
     { "GrowthOf", "{ rate: number, rises: integer, falls: integer, steps: integer, values: bytes[], "
       .. "direction: integer }", "how a stack grows" },
@@ -62,6 +65,10 @@ pass is made of the stopped target, which is exact.
     { [[`heap.lines(proof: HeapProof, top?: integer): string[]`]],
       [[the proof for people: what is known, the `top` stacks (10; 0: all) that have lost most, and those that hold
         most]] },
+    { [[`heap.known(proof: HeapProof): string[]`]], [[the first of these lines: what is known of each process]] },
+    { [[`heap.sums(proof: HeapProof): string[]`]], [[the last of these lines: the sums of all]] },
+    { [[`heap.parts(proof: HeapProof): table[]`]],
+      [[what is lost, unreachable and held, for `heap.tree` and `heap.sites`: a list of `{ title, list }`]] },
   },
 
   {
@@ -84,6 +91,12 @@ pass is made of the stopped target, which is exact.
     { [[`heap.held(list: HeldRow[], options?: HeldOptions): string[]`]],
       [[the first `top` (10; 0: all) of a list for people: with ages where `now` is given, with what grows where
         `growth` is, a line for each where `combined` is true]] },
+    { [[`heap.tree(list: HeldRow[], options?: SiteOptions): SiteRow[], table`]],
+      [[the stacks merged from the functions that allocate up to the outermost one, the most bytes first; and what is
+        beyond the `top` (10; 0: all) ways]] },
+    { [[`heap.sites(list: HeldRow[], by: string, options?: SiteOptions): SiteRow[]`]],
+      [[the list by the allocating `"function"`, `"module"` or `"line"`, the most bytes first: `name`, `module`, `at`
+        (`shop.c:23`), `bytes`, `blocks`, `stacks`, `share`]], raises = "another word" },
     { [[`heap.total(list: HeldRow[], sum: table, options?: HeldOptions): string[]`]],
       [[lines about all of what `t:held` has given]] },
     { [[`heap.changes(list: HeldRow[], sum: HeapSum, options?: HeldOptions): string[]`]],
@@ -116,6 +129,13 @@ pass is made of the stopped target, which is exact.
   },
 
   [==[
+`heap.held` shows shares where `sum` is given, the bytes of all, and bytes a second where `since` is. `heap.tree` has of
+each step `name`, `depth`, `bytes`, `blocks`, `share` in percent, and `branch`, whether it is one of several callers; of
+what is left out `{ ways, bytes, blocks }`.
+
+The allocating function is the first of a stack that is no allocator's, no standard library's and no wrapper's
+([mallocleak.md](mallocleak.md#one-cause-one-line)). `wrappers` are names of more of them, or patterns.
+
 A proof has `processes`, a list of `{ pid, proven, exact, passes, suspects, wrong, why, failed }`: `wrong` is about how
 many of the suspects are wrong, nil where that cannot be said yet, and `why` the reason for which nothing is proven or
 the target was not stopped. `stacks` has a row for each stack, those that have lost most first. Its sums of bytes and

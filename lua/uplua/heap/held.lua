@@ -13,6 +13,16 @@ local function add_names(lines, h)
   lines[#lines + 1] = ""
 end
 
+-- ", 12.3 %, 4.5 KB/s": H's share of what OPTIONS' sum has, and for each second since the counting began.
+local function rates_text(h, options)
+  local words, now, since = "", options.now, options.since
+  if options.sum and options.sum.bytes > 0 then words = (", %.1f %%"):format(100 * h.bytes / options.sum.bytes) end
+  if now and since and now > since then
+    words = ("%s, %s/s"):format(words, text.bytes(h.bytes * 1e9 / (now - since)))
+  end
+  return words
+end
+
 local function add_stack(lines, h, options)
   local now = options.now
   local ages = ""
@@ -20,7 +30,7 @@ local function add_stack(lines, h, options)
     ages = ", oldest " .. text.time(now - h.oldest)
     if h.blocks > 1 then ages = ages .. ", newest " .. text.time(now - h.newest) end
   end
-  lines[#lines + 1] = ("   %s%s"):format(sum_text(h), ages)
+  lines[#lines + 1] = ("   %s%s%s"):format(sum_text(h), rates_text(h, options), ages)
   local grows = options.growth and options.growth:line(h.name)
   if grows then lines[#lines + 1] = "     " .. grows end
   add_names(lines, h)
@@ -38,12 +48,15 @@ local function one_line(stack, width)
   return line
 end
 
-local function add_combined(lines, list, n)
+-- SUM: of all, for the shares, or nil.
+local function add_combined(lines, list, n, sum)
   if n == 0 then return end
-  lines[#lines + 1] = ("%15s %11s  %s"):format("bytes", "blocks", "stack")
+  local all = sum and sum.bytes > 0 and sum.bytes
+  lines[#lines + 1] = ("%15s %11s%s  %s"):format("bytes", "blocks", all and "    share" or "", "stack")
   for i = 1, n do
     local h = list[i]
-    lines[#lines + 1] = ("%15s %11s  %s"):format(thousands(h.bytes), thousands(h.blocks), one_line(h.stack, 50))
+    lines[#lines + 1] = ("%15s %11s%s  %s"):format(thousands(h.bytes), thousands(h.blocks),
+      all and ("  %5.1f %%"):format(100 * h.bytes / all) or "", one_line(h.stack, all and 41 or 50))
   end
   lines[#lines + 1] = ""
 end
@@ -60,12 +73,13 @@ end
 local function shown_of(list, top) return top == 0 and #list or math.min(top, #list) end
 
 -- stacks(list, options) → lines for the first of LIST and about how many more there are. OPTIONS: top (10; 0: all), now
--- (ns: with ages), combined (true: a line for each), growth (of heap.growth: with what grows).
+-- (ns: with ages), sum ({ bytes }, of all: with shares of it), since (ns: with bytes a second until now), combined
+-- (true: a line for each), growth (of heap.growth: with what grows).
 function held.stacks(list, options)
   options = options or {}
   local lines, shown = {}, shown_of(list, options.top or 10)
   if options.combined then
-    add_combined(lines, list, shown)
+    add_combined(lines, list, shown, options.sum)
   else
     for i = 1, shown do add_stack(lines, list[i], options) end
   end

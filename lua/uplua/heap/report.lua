@@ -122,11 +122,45 @@ local function add_total(lines, sum)
   for _, line in ipairs(parts) do lines[#lines + 1] = line end
 end
 
-function report.lines(proof, top)
+-- known(proof) → what is known of each process, as lines.
+function report.known(proof)
   local lines = {}
   for _, process in ipairs(proof.processes) do add_process(lines, process, #proof.processes > 1) end
   if #proof.processes == 0 then lines[1] = "   nothing is proven: no process holds a block" end
   lines[#lines + 1] = ""
+  return lines
+end
+
+-- total(proof) → the sums of all, as lines.
+function report.total(proof)
+  local lines = {}
+  add_total(lines, proof.sum)
+  return lines
+end
+
+local PARTS = {
+  { "proven", "lost" }, { "suspected", "unreachable, not proven to be lost" }, { "held", "held" },
+}
+
+-- parts(proof) → what is lost, unreachable and held, for heap.tree and heap.sites: a list of { title, list }, of what
+-- there is; LIST of { stack, bytes, blocks }, what is lost with what only that leads to.
+function report.parts(proof)
+  local parts = {}
+  for _, part in ipairs(PARTS) do
+    local list = {}
+    for _, row in ipairs(proof.stacks) do
+      local one = row[part[1] .. "_below"] and with(row[part[1]], row[part[1] .. "_below"]) or row[part[1]]
+      if row[part[1]].blocks > 0 then
+        list[#list + 1] = { stack = row.stack, bytes = one.bytes, blocks = one.blocks }
+      end
+    end
+    if list[1] then parts[#parts + 1] = { title = part[2], list = list } end
+  end
+  return parts
+end
+
+function report.lines(proof, top)
+  local lines = report.known(proof)
   add_part(lines, chosen(proof.stacks, has_lost), top or 10, add_lost, "with what is lost", proof.ended)
   add_part(lines, chosen(proof.stacks, holds, by_held), top or 10, add_held, "with what is held")
   add_total(lines, proof.sum)

@@ -363,6 +363,21 @@ function stack.functions(s, known)
   return found_functions, count, incomplete
 end
 
+-- Calls VISIT(frame, place) for each function of S, the innermost first, inlined ones, too. Returns what incomplete()
+-- says.
+function stack.each_function(s, known, visit)
+  local lists, count, incomplete = stack.functions(s, known)
+  if count == 0 then visit({ symbol = incomplete or "[no frames]" }, 1) end
+  local place = 0
+  for i = 1, count do
+    for _, one in ipairs(lists[i]) do
+      place = place + 1
+      visit(one, place)
+    end
+  end
+  return count > 0 and incomplete or nil
+end
+
 -- Reads the mappings of process PID now, so that its stacks can be named after it has exited. true, or nil and the
 -- reason.
 function stack.add_process(pid) return names():add_process(pid) end
