@@ -188,6 +188,7 @@ static void test_stripped(void)
     ok(shell("cp pie bare && strip bare"), "a stripped program");
     struct program program = start(in_dir("bare"), NULL, NULL);
     refuses(program.pid, "bare:local_one", "stripped");
+    refuses(program.pid, "bare:std*", "stripped"); /* stdout, which is data */
     stop(&program);
     ok(shell("cp pie linked && objcopy --only-keep-debug linked linked.debug && strip linked && "
              "objcopy --add-gnu-debuglink=linked.debug linked"),

@@ -58,6 +58,8 @@ done
 refused 2 "*-p needs PIDs*'-5'*usage*" 'a negative PID' -p -5 -e ''
 refused 1 'uplua: -5: command not found; a PID is a number of digits alone' 'an option that looks like a PID' -e '' -- -5
 refused 1 'uplua: 12x: command not found; a PID is a number of digits alone' 'a command that looks like a PID' -e '' -- 12x
+refused 2 'uplua: --duration stands behind the PIDs; options stand in front of --*' 'an option behind the PIDs' -e '' -- 42 --duration 1
+refused 2 'uplua: 43x is no PID; behind -- stand PIDs alone, or a command*' 'a word behind the PIDs' -e '' -- 42 43x
 refused 1 'uplua: no process 4194303' 'one of two PIDs' -e "$(probe "$targets/ticker:step")" -- "$ticker" 4194303
 refused 1 "uplua: the command's name is empty" 'an empty command' -e '' -- ''
 refused 1 'uplua: /etc: *irectory' 'a folder as command' -e '' -- /etc

@@ -148,14 +148,19 @@ else
     skip 'this asks for root, and setpriv'
 fi
 
-session 'who wants to leave, or to keep a local, is told how' <<'END'
+for word in exit quit 'exit()' 'quit()'; do
+    session "$word leaves" <<END
 < >
-> quit
-< uplua: Ctrl-D or exit() ends the session
-> exit
-< uplua: Ctrl-D or exit() ends the session
-> quit()
-< uplua: Ctrl-D or exit() ends the session
+> at_exit(function() print "left" end)
+< >
+> $word
+< left
+END
+    is "$status" 0 "$word leaves with status 0"
+done
+
+session 'who wants to keep a local is told how' <<'END'
+< >
 > local q, r = 5
 < uplua: q, r: a local ends with the entry that it stands in; without 'local' it stays
 > local function f(g, h) return 1 end

@@ -30,7 +30,7 @@ is "$err" "uplua: UPLUA_PATH: '.' is left out: only absolute folders are searche
 uplua: shipped.lua is $HOME/.local/share/uplua/scripts/shipped.lua here, not uplua's own $D/inst/share/uplua/scripts/shipped.lua" \
     "… and named; so is a script that stands before uplua's own"
 run "$installed" only_here
-like "$err" '*did you mean only_here.lua?' 'a missing .lua'
+is "$out" cwd 'a name without .lua'
 
 say 'wrong module' module.lua
 say 'LUA_PATH module' "$D/other/module.lua"

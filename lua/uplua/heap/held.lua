@@ -36,16 +36,67 @@ local function add_stack(lines, h, options)
   add_names(lines, h)
 end
 
--- "zmalloc < dictExpand < main", as many whole names as fit into WIDTH columns.
-local function one_line(stack, width)
-  local names, line = {}, nil
-  for name in stack:folded():gmatch "[^;]+" do table.insert(names, 1, name) end
-  for i, name in ipairs(names) do
-    local longer = line and line .. " < " .. name or name
-    if text.width(longer) > width - (i < #names and 6 or 0) then return (line or name) .. " < ..." end
+-- "zmalloc < dictExpand < main", as many whole ones of NAMES as fit into WIDTH columns. SKIPPED: how many of those
+-- behind the first are left out.
+local function one_line(names, width, skipped)
+  local line
+  if skipped > 0 then line = names[1] .. (skipped > 1 and " < ..." or "") end
+  for i = skipped + 1, #names do
+    local longer = line and line .. " < " .. names[i] or names[i]
+    if line and text.width(longer) > width - (i < #names and 6 or 0) then return line .. " < ..." end
     line = longer
   end
   return line
+end
+
+local function functions_of(h)
+  local names = {}
+  for name in h.stack:folded():gmatch "[^;]+" do table.insert(names, 1, name) end
+  return names
+end
+
+-- The same with offsets, as they tell two stacks apart: "zmalloc+0x21".
+local function places_of(h)
+  local names = {}
+  for name in h.name:gmatch "%s*([^\n]+)" do names[#names + 1] = name end
+  return names
+end
+
+-- How many of the innermost names all of LISTS have.
+local function common(lists)
+  local n = 0
+  while lists[1][n + 1] do
+    for _, names in ipairs(lists) do
+      if names[n + 1] ~= lists[1][n + 1] then return n end
+    end
+    n = n + 1
+  end
+  return n
+end
+
+-- Lines of WIDTH columns for the first N of LIST: those that look alike by the names of their functions are told apart
+-- by the offsets, from the innermost function on in which they differ.
+local function one_lines(list, n, width)
+  local lines = {}
+  -- Writes the lines of the stacks with NUMBERS, whose names NAMES(i) gives.
+  local function write(numbers, names, skipped)
+    local alike = {}
+    for _, i in ipairs(numbers) do
+      lines[i] = one_line(names(list[i]), width, skipped)
+      alike[lines[i]] = alike[lines[i]] or {}
+      table.insert(alike[lines[i]], i)
+    end
+    for _, group in pairs(alike) do
+      local lists = {}
+      for k, i in ipairs(group) do lists[k] = places_of(list[i]) end
+      local equal = common(lists)
+      if group[2] and (names == functions_of or equal > skipped) then write(group, places_of, equal) end
+    end
+  end
+  local all = {}
+  for i = 1, n do all[i] = i end
+  write(all, functions_of, 0)
+  return lines
 end
 
 -- SUM: of all, for the shares, or nil.
@@ -53,10 +104,11 @@ local function add_combined(lines, list, n, sum)
   if n == 0 then return end
   local all = sum and sum.bytes > 0 and sum.bytes
   lines[#lines + 1] = ("%15s %11s%s  %s"):format("bytes", "blocks", all and "    share" or "", "stack")
+  local stacks = one_lines(list, n, all and 41 or 50)
   for i = 1, n do
     local h = list[i]
     lines[#lines + 1] = ("%15s %11s%s  %s"):format(thousands(h.bytes), thousands(h.blocks),
-      all and ("  %5.1f %%"):format(100 * h.bytes / all) or "", one_line(h.stack, all and 41 or 50))
+      all and ("  %5.1f %%"):format(100 * h.bytes / all) or "", stacks[i])
   end
   lines[#lines + 1] = ""
 end

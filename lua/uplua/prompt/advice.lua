@@ -1,11 +1,11 @@
--- What a session tells whoever types what is right and does not do what was meant.
+-- What is meant by an entry that is right and does something else.
 local advice = {}
 
--- On SOURCE, an entry that is to be run: nil, or what to write instead of it to leave.
-function advice.before(source)
+-- Whether SOURCE, an entry that is to be run, is a wish to leave: `exit`, `quit` or `quit()`, where the session has no
+-- such name of its own.
+function advice.leaves(source)
   local word = source:match "^%s*(%l+)%s*$" or source:match "^%s*(%l+)%s*%(%s*%)%s*$"
-  local leaves = word == "quit" or word == "exit" and not source:find "%("
-  if leaves and rawget(_G, word) == nil then return "Ctrl-D or exit() ends the session" end
+  return (word == "quit" or word == "exit") and rawget(_G, word) == nil
 end
 
 local function count(source, name)

@@ -173,18 +173,18 @@ local function enter(line, whole)
   mine.pending = nil
   if not source:find("%S") then return end
   local advice = require "uplua.prompt.advice"
-  local asked, instead = source:match "^%s*%?%s*([^\n]-)%s*$", advice.before(source)
+  local asked, leaves = source:match "^%s*%?%s*([^\n]-)%s*$", advice.leaves(source)
   local chunk, message
-  if not (asked or instead) then chunk, message = compile(source) end
-  if not (asked or instead or chunk or message) then
+  if not (asked or leaves) then chunk, message = compile(source) end
+  if not (asked or leaves or chunk or message) then
     mine.pending = source
     return
   end
   readline.remember(source)
   if asked then
     print(require "uplua.prompt.help".text(asked))
-  elseif instead then
-    say(instead)
+  elseif leaves then
+    loop.exit()
   elseif chunk then
     if not execute(chunk) then return end
     require "uplua.prompt.save".keep(source)

@@ -304,12 +304,17 @@ function cli.set(options, name, value, argv, i)
   return i
 end
 
--- The words after "--": PIDs if all are numbers, else a command.
+-- The words after "--": PIDs if all are numbers, else a command, whose first word is no number.
 local function parse_target(options, argv, i)
   if not argv[i] then wrong("nothing after --; give PIDs or a command") end
   local pids = {}
   for j = i, #argv do
     if not parse_pids(argv[j], pids) then
+      if pids[1] and argv[j]:find "^%-" then
+        wrong("%s stands behind the PIDs; options stand in front of --", argv[j])
+      elseif pids[1] then
+        wrong("%s is no PID; behind -- stand PIDs alone, or a command", argv[j])
+      end
       local words = {}
       for k = i, #argv do words[#words + 1] = argv[k] end
       return set_target(options, "command", words)

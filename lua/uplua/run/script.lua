@@ -153,7 +153,7 @@ local function all_scripts()
 end
 
 -- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current
--- one. nil and a message if there is none.
+-- one, and then with ".lua" behind it. nil and a message if there is none.
 function script.find(name)
   -- "uplua.lua" and "uplua/…" as the names of chunks are uplua's own (uplua.base.failure), "uplua:/…" its scripts.
   local here = name:find("^uplua[./:]") and "./" .. name or name
@@ -164,9 +164,8 @@ function script.find(name)
   local found = find_in_places(name)
   if found then return found end
   if system.is_file(name) then return here end
-  if not name:find("%.lua$") and script.find(name .. ".lua") then
-    return nil, ("no such script: %s; did you mean %s.lua?"):format(name, name)
-  end
+  local with_suffix = not name:find("%.lua$") and script.find(name .. ".lua")
+  if with_suffix then return with_suffix end
   local names, _, left_out = {}, trees()
   for i, one in ipairs(all_scripts()) do names[i] = one.name end
   return nil, ("no such script: %s; looked in %s and the current folder%s%s"):format(name,

@@ -180,7 +180,7 @@ static int not_found(const struct function_search *search, const struct binary *
 {
     const struct spec *spec = search->spec;
     const char *file = binary_module(search->binary)->name;
-    if (search->elsewhere)
+    if (search->elsewhere && !spec->pattern)
         return error_set(err, -ENOENT, "%s: %s in %s is not a function: it is data or lies outside of the code",
                          spec->text, spec->function, file);
     struct suggest suggest;
