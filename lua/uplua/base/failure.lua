@@ -15,6 +15,9 @@ local failure = {}
 -- (uplua.run.script).
 local function own(info) return info.what == "C" or info.source:find("^@uplua[./]") ~= nil end
 
+-- is_own(info): the same, of what debug.getinfo tells with "S".
+failure.is_own = own
+
 -- Names for messages as Lua gives them: "mallocleak.lua:12".
 local function place(info) return ("%s:%d"):format(info.short_src, info.currentline) end
 

@@ -5,6 +5,7 @@
 -- puts a new handler in the place of the old one. A program whose calls are still open is left attached until they have
 -- returned.
 local core     = require "uplua.core"
+local failure  = require "uplua.base.failure"
 local handler  = require "uplua.probe.handler"
 local loop     = require "uplua.base.loop"
 local run      = require "uplua.base.run"
@@ -19,6 +20,7 @@ local own = run.part(function()
     removed = {},     -- those that have lost something, and are in the list no more
     enclosing = nil,  -- the one to which what is declared now belongs
     ended = false,    -- the run is over
+    without_hits = {}, -- of that, the probes that saw nothing
   }
 end)
 
@@ -35,15 +37,17 @@ local function remove(list, value)
   end
 end
 
--- What all counts of the programs ITEMS sum up to: hits, calls that are open.
+-- What all counts of the programs ITEMS sum up to: hits, calls that are open, and runs for what is not traced, all of
+-- these where there are no hits.
 local function counts_of(items)
-  local hits, open = 0, 0
+  local hits, open, others = 0, 0, 0
   for _, item in ipairs(items) do
     local counts = require "uplua.probe.load".counts(item)
     hits = hits + tonumber(counts.hits - counts.skipped)
     if item.paired then open = open + math.max(tonumber(counts.entered) - tonumber(counts.hits), 0) end
+    others = others + tonumber(counts.others)
   end
-  return hits, open
+  return hits, open, others
 end
 
 function Handle.__index(self, name)
@@ -144,14 +148,31 @@ function handle.discard()
   mine.list, mine.fresh = list, {}
 end
 
+-- Whether the script, or who has given it a spec, has asked for the probe SELF, and no module of uplua's for its own
+-- sake.
+local function is_of_user(self)
+  local given = self.kind == "probe" or self.kind == "retprobe"
+  return self.records[1] and (given or self.handler and not failure.is_own(debug.getinfo(self.handler, "S")))
+end
+
 -- The run is over, and all probes are detached: their hits can still be read.
 function handle.finish()
   local mine = own()
   mine.ended = true
   for _, self in ipairs(mine.list) do
-    self.past, self.items, self.leaving, self.status = self.hits, {}, {}, "ended"
+    local hits, others = self.hits, select(3, counts_of(self.items))
+    if hits == 0 and self.status == "attached" and is_of_user(self) then
+      local record = self.records[1]
+      local spec = self.records[2] and self.spec or record.spec
+      mine.without_hits[#mine.without_hits + 1] = { record.provider, spec, others }
+    end
+    self.past, self.items, self.leaving, self.status = hits, {}, {}, "ended"
   end
 end
+
+-- Of a run that is over, the probes that were attached until then and had no hit: each its
+-- provider, its spec, and how many hits there were of what is not traced.
+function handle.without_hits() return own().without_hits end
 
 -- For the ledger: { { text, count }, … }
 function handle.lost()

@@ -314,6 +314,7 @@ function load.counts(item)
   for cpu = 0, counts.cpus - 1 do
     local one = ffi.cast("struct uplua_probe_counts *", values + cpu * counts.value_stride)
     sum.hits, sum.entered, sum.skipped = sum.hits + one.hits, sum.entered + one.entered, sum.skipped + one.skipped
+    sum.others = sum.others + one.others
   end
   return sum
 end

@@ -28,6 +28,8 @@
 --               (uplua.trace); whatever is specified has it
 --   all(rest)   true where that is all of the kind, which leaves nothing to other probes of a list
 --   ends(signal)  why such a probe may have ended a program by SIGNAL, a number, for people; nil: it cannot
+--   without_hits(spec, others)  what is said of a probe at SPEC that had no hit in the target, but OTHERS of what is
+--                 not traced; nil: nothing
 --   hint(word)  what to say to a user who has given WORD for a spec, "; did you mean …?"; nil: nothing
 local core = require "uplua.core"
 local up   = require "uplua"
@@ -36,7 +38,7 @@ local providers = {}
 
 local FIELDS = {} -- the names of all that
 for name in ("name options specified of_binary at_return of_return typed followed inside by_cpu mapped event " ..
-             "of_nobody hidden ways parse list hits all hint ends"):gmatch "%S+" do
+             "of_nobody hidden ways parse list hits all hint ends without_hits"):gmatch "%S+" do
   FIELDS[name] = true
 end
 

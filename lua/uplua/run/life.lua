@@ -154,6 +154,7 @@ local function report()
     life.print_lost(lost)
     if #lost > 0 and options.strict then loop.ask(LOST) end
   end)
+  if setup then life.try(require "uplua.probe.without_hits".tell, require "uplua.probe.handle".without_hits()) end
   life.try(require "uplua.run.ended".tell, attached)
   life.try(format.finish)
   io.stdout:flush()

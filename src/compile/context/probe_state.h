@@ -26,4 +26,5 @@ struct probe_counts {
     uint64_t hits;    /* runs of the handler, and what is skipped */
     uint64_t entered; /* calls that were kept for their return: less the hits, those that are open */
     uint64_t skipped; /* counted as hits without a run: calls that never returned, and returns while they are off */
+    uint64_t others;  /* runs for what is not traced, on CPUs that have no hit yet: where none has, it is all of them */
 };

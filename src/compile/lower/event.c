@@ -135,11 +135,11 @@ static void session(struct lower *lower)
     machine_branch(program, BPF_JSET, returns, operand_immediate(1), at_return, at_entry);
     machine_place(program, at_entry);
     state_expect_awake(lower, 1); /* 1: it needs no return */
-    filter_lower(lower, 1);
+    filter_lower(lower, 1, true);
     lower->pairing->save(lower, 1);
     machine_place(program, at_return);
     elapsed_end(lower);
-    filter_lower(lower, 0);
+    filter_lower(lower, 0, false);
     lower->pairing->recover(lower);
 }
 
@@ -179,7 +179,7 @@ void probe_prologue(struct lower *lower)
             elapsed_end(lower);
         if (!is_paired(lower))
             state_expect_awake(lower, 0);
-        filter_lower(lower, 0);
+        filter_lower(lower, 0, true);
         if (handler->raw && !is_return(lower))
             syscall_expect_native(lower);
         if (lower->pairing)
@@ -200,7 +200,7 @@ struct program *probe_entry_half(struct lower *lower)
     memcpy(handler->entry_program, name, strlen(name) + 1);
     begin_program(lower, name, provider_attach_type(provider_of(lower), handler->at_entry));
     state_expect_awake(lower, 0);
-    filter_lower(lower, 0);
+    filter_lower(lower, 0, false);
     lower->pairing->save(lower, 0);
     lower_fatal_losses(lower);
     return lower->program;

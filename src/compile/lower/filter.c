@@ -26,14 +26,21 @@ void filter_use(struct compiler *compiler, const struct compile_options *options
     use(object_numbered(compiler, options->cgroups), "cgroups");
 }
 
-struct machine_block *filter_ignore(struct lower *lower, int64_t ignored)
+static struct machine_block *ignore(struct lower *lower, int64_t ignored, bool counted)
 {
     struct machine_block *other = machine_block(lower->program), *before = lower->program->block;
     other->cold = true;
     machine_place(lower->program, other);
+    if (counted)
+        state_count_other(lower);
     machine_exit(lower->program, ignored);
     lower->program->block = before;
     return other;
+}
+
+struct machine_block *filter_ignore(struct lower *lower, int64_t ignored)
+{
+    return ignore(lower, ignored, false);
 }
 
 /*
@@ -205,7 +212,7 @@ static void expect_traced(struct lower *lower, bool of_processes, struct machine
         expect_name(lower, options, other);
 }
 
-void filter_lower(struct lower *lower, int64_t ignored)
+void filter_lower(struct lower *lower, int64_t ignored, bool counted)
 {
     struct program *program = lower->program;
     const struct handler *handler = lower->function->handler;
@@ -213,7 +220,7 @@ void filter_lower(struct lower *lower, int64_t ignored)
     lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
     if (!handler->unfiltered && !handler->provider->of_nobody &&
         narrows(lower->function->options, handler->of_processes))
-        expect_traced(lower, handler->of_processes, filter_ignore(lower, ignored));
+        expect_traced(lower, handler->of_processes, ignore(lower, ignored, counted));
 }
 
 struct operand filter_asked(struct lower *lower)

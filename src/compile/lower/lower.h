@@ -254,9 +254,9 @@ void syscall_expect_native(struct lower *lower);
 
 /* Marks the shared objects that filters read as used. */
 void filter_use(struct compiler *compiler, const struct compile_options *options);
-/* At the program's start: ends it with IGNORED where what runs is not traced. Sets CONTEXT, PID_TGID and TGID of
- * LOWER. */
-void filter_lower(struct lower *lower, int64_t ignored);
+/* At the program's start: ends it with IGNORED where what runs is not traced, which COUNTED says to count. Sets
+ * CONTEXT, PID_TGID and TGID of LOWER. */
+void filter_lower(struct lower *lower, int64_t ignored, bool counted);
 /* e.traced: 1 where what runs is traced, else 0, in a handler that runs for all. */
 struct operand filter_asked(struct lower *lower);
 /* In front of the handler itself: ends the program on CPUs that are not traced. */
@@ -276,6 +276,9 @@ void state_expect_returns(struct lower *lower);
 struct machine_block *state_if_settled(struct lower *lower, struct machine_block *loss);
 /* At the entry: counts a call that is kept. */
 void state_count_entry(struct lower *lower);
+/* Where what runs is not traced, at a place of the kernel's that it may pass for somebody else: counts that, as long as
+ * there is no hit. */
+void state_count_other(struct lower *lower);
 /* Counts NUMBER calls of handler number HANDLER that were kept and will not return. */
 void state_count_ended(struct program *program, size_t handler, struct operand number);
 /* Declares the states, if OPTIONS have some, and the counts of so many HANDLERS. 0 or -errno. */

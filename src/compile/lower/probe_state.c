@@ -25,10 +25,9 @@ void state_expect_awake(struct lower *lower, int64_t ignored)
                           operand_immediate(lower->function->handler->version), filter_ignore(lower, ignored));
 }
 
-/* Adds NUMBER to the words at OFFSETS, 0-terminated, of the counts of handler HANDLER. */
-static void add(struct program *program, size_t handler, struct operand number, const size_t *offsets, size_t count)
+/* Goes on with the counts of handler HANDLER on this CPU, at NEXT if there are none. Returns them. */
+static struct operand counts_of(struct program *program, size_t handler, struct machine_block *next)
 {
-    struct machine_block *next = machine_block(program);
     struct slot *key = program_slot(program, 8);
     machine_store(program, BPF_W, operand_slot(key, 0), 0, operand_immediate((int64_t)handler));
     struct operand counts =
@@ -36,6 +35,14 @@ static void add(struct program *program, size_t handler, struct operand number, 
     struct machine_block *there = machine_block(program);
     machine_branch(program, BPF_JNE, counts, operand_immediate(0), there, next);
     machine_place(program, there);
+    return counts;
+}
+
+/* Adds NUMBER to the COUNT words at OFFSETS of the counts of handler HANDLER. */
+static void add(struct program *program, size_t handler, struct operand number, const size_t *offsets, size_t count)
+{
+    struct machine_block *next = machine_block(program);
+    struct operand counts = counts_of(program, handler, next);
     for (size_t i = 0; i < count; i++)
         machine_add_atomic(program, BPF_DW, counts, (int64_t)offsets[i], number);
     machine_continue(program, next);
@@ -53,6 +60,21 @@ void state_count_entry(struct lower *lower)
     static const size_t entered[] = {offsetof(struct probe_counts, entered)};
     if (lower->function->handler->version)
         add(lower->program, lower->function->handler_number, operand_immediate(1), entered, 1);
+}
+
+void state_count_other(struct lower *lower)
+{
+    struct program *program = lower->program;
+    const struct handler *handler = lower->function->handler;
+    if (!handler->version || !handler->provider->kernel_memory)
+        return;
+    struct machine_block *next = machine_block(program), *first = machine_block(program);
+    struct operand counts = counts_of(program, lower->function->handler_number, next);
+    struct operand hits = machine_load(program, BPF_DW, counts, offsetof(struct probe_counts, hits));
+    machine_branch(program, BPF_JEQ, hits, operand_immediate(0), first, next);
+    machine_place(program, first);
+    machine_add_atomic(program, BPF_DW, counts, offsetof(struct probe_counts, others), operand_immediate(1));
+    machine_continue(program, next);
 }
 
 void state_count_ended(struct program *program, size_t handler, struct operand number)

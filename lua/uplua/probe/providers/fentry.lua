@@ -6,6 +6,9 @@ local handlers         = require "uplua.probe.handler"
 local kernel_functions = require "uplua.probe.kernel_functions"
 local option_table     = require "uplua.base.option_table"
 local options          = require "uplua.options"
+local without_hits     = require "uplua.probe.without_hits"
+
+local IN_OTHERS = without_hits.in_others(without_hits.OF_FUNCTIONS)
 
 local fentry = {}
 
@@ -53,11 +56,12 @@ local function hits(rest, _, spec) return kernel_functions.hits(rest, spec, in_w
 fentry.providers = {
   fentry = {
     name = "fentry", specified = true, at_return = "fexit", ways = WAYS, hits = hits,
+    without_hits = IN_OTHERS,
     list = kernel_functions.lister("fentry", words, true),
   },
   fexit = {
     name = "fexit", options = { typed = option_table.boolean }, specified = true, at_return = "fexit", typed = true,
-    ways = WAYS, list = kernel_functions.lister("fexit", words, true), hits = hits,
+    ways = WAYS, list = kernel_functions.lister("fexit", words, true), hits = hits, without_hits = IN_OTHERS,
   },
 }
 

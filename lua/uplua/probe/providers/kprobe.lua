@@ -7,6 +7,9 @@ local kernel_functions = require "uplua.probe.kernel_functions"
 local loop             = require "uplua.base.loop"
 local option_table     = require "uplua.base.option_table"
 local options          = require "uplua.options"
+local without_hits     = require "uplua.probe.without_hits"
+
+local IN_OTHERS = without_hits.in_others(without_hits.OF_FUNCTIONS)
 
 local kprobe = {}
 
@@ -73,7 +76,7 @@ local function hits(rest, _, spec) return kernel_functions.hits(rest, spec, in_r
 
 kprobe.providers = {
   kprobe = {
-    name = "kprobe", specified = true, at_return = "kretprobe", hits = hits,
+    name = "kprobe", specified = true, at_return = "kretprobe", hits = hits, without_hits = IN_OTHERS,
     list = kernel_functions.lister("kprobe", in_registers),
     ways = {
       { needs = { "kprobe_multi" }, "one link for all functions" },
@@ -83,6 +86,7 @@ kprobe.providers = {
   kretprobe = {
     name = "kretprobe", options = { typed = option_table.boolean }, specified = true, at_return = "kretprobe",
     of_return = "function", typed = true, list = kernel_functions.lister("kretprobe", in_registers), hits = hits,
+    without_hits = IN_OTHERS,
     ways = { { needs = { "kprobe" }, "a perf event for each entry and each return, which pair in each thread" } },
   },
 }

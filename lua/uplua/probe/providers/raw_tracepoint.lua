@@ -4,6 +4,7 @@ local core           = require "uplua.core"
 local declare        = require "uplua.probe.declare"
 local option_table   = require "uplua.base.option_table"
 local pattern        = require "uplua.base.pattern"
+local without_hits   = require "uplua.probe.without_hits"
 
 local raw_tracepoint = {}
 
@@ -62,6 +63,7 @@ raw_tracepoint.providers = {
   raw_tracepoint = {
     name = "raw_tracepoint", specified = true, ways = { { needs = {}, "a link" } },
     options = { all = option_table.boolean, every_cpu = option_table.boolean }, list = list, hits = hits,
+    without_hits = without_hits.in_others(without_hits.OF_ALL),
   },
 }
 

@@ -6,6 +6,7 @@ local core           = require "uplua.core"
 local declare        = require "uplua.probe.declare"
 local option_table   = require "uplua.base.option_table"
 local options        = require "uplua.options"
+local without_hits   = require "uplua.probe.without_hits"
 
 local tracepoint = {}
 
@@ -159,7 +160,7 @@ tracepoint.providers = {
     options = {
       strings = option_table.integer(1, MOST), all = option_table.boolean, every_cpu = option_table.boolean,
     },
-    list = list_tracepoints, hint = hint,
+    list = list_tracepoints, hint = hint, without_hits = without_hits.in_others(without_hits.OF_ALL),
     hits = function(rest) return list_tracepoints(rest, true) end,
   },
 }

@@ -10,6 +10,7 @@ local options            = require "uplua.options"
 local results            = require "uplua.probe.results"
 local setup              = require "uplua.probe.setup"
 local text               = require "uplua.base.text"
+local without_hits       = require "uplua.probe.without_hits"
 
 local uprobe = {}
 
@@ -264,6 +265,7 @@ uprobe.providers = {
   uprobe = {
     name = "uprobe", options = { slide = uprobe.check_slide }, specified = true, of_binary = true,
     at_return = "uretprobe", list = list_functions "uprobe", hits = hits, ends = ends_at_instruction,
+    without_hits = without_hits.elsewhere,
     ways = {
       { needs = { "uprobe_multi" }, "one link for all places in a file" },
       { needs = { "uprobe" }, "a perf event for each place" },
@@ -271,7 +273,7 @@ uprobe.providers = {
   },
   uretprobe = {
     name = "uretprobe", specified = true, of_binary = true, at_return = "uretprobe", of_return = "function",
-    typed = true, followed = true, ends = ends_at_return,
+    typed = true, followed = true, ends = ends_at_return, without_hits = without_hits.elsewhere,
     options = {
       slide = uprobe.check_slide, typed = option_table.boolean, returns = check_returns, throws = option_table.boolean,
     },
