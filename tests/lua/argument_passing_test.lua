@@ -33,6 +33,9 @@ local PASSED = {
   empty = "arg0=?, a=12", packed = "s=?, a=12",
   copied = "s=ADDRESS {v=1}, a=12", destroyed = "s=ADDRESS {v=1}, a=12", defaulted = "s={v=1}, a=12",
   moved = "s={v=1}, a=12", member = "s=ADDRESS {copied={v=ANY}, w=2}, a=12", derived = "s={x=0, y=0, z=0}, a=12",
+  bits = "s={a=5, b=-7, c=70000}, a=12", narrow_bits = "x=1, s={version=4, length=5, service=7}, a=12",
+  late_bits = "s={x=1, u=2, v=3, w=4}, a=12", real_bits = "s=?, a=12, arg2=?, b=13",
+  packed_bits = "s={u=1, v=2, w=3}, a=12",
   owner = "p=ADDRESS {_M_t={_M_t={_M_head_impl=ADDRESS}}}, a=12",
   wide = "w=?, a=12", wide_second = "x=1, w=?, a=12, b=13", wide_sixth = "c=1, d=2, e=3, f=4, g=5, w=?, a=12, b=13",
   two_sixth = "c=1, d=2, e=3, f=4, g=5, s=?, a=12, b=13", reals = "x=?, a=12, y=?, b=13",
@@ -82,7 +85,7 @@ passed("cxx_parameters-gcc-O2", with(packs, { ["Shop::find"] = "this=?, a=12", [
 local declared = { nowhere = "s=?, a=12" } -- a class that no file defines
 passed("cxx_parameters-clang-O0", with(split, vectors, aligned, declared, x86 and { give_nowhere = "a=?" } or {}))
 passed("cxx_parameters-clang-O2", with(split, aligned, declared, {
-  nothing = "n=?, a=12", small = "s=?, a=12", two = "s=?, a=12", derived = "s=?, a=12",
+  nothing = "n=?, a=12", small = "s=?, a=12", two = "s=?, a=12", derived = "s=?, a=12", late_bits = "s=?, a=12",
 }))
 
 -- --- what is dropped ---

@@ -29,6 +29,11 @@ struct Moved { int v; explicit Moved(int n) : v(n) {} Moved(const Moved &) = del
 struct Fixed { int v; explicit Fixed(int n) : v(n) {} Fixed(const Fixed &) = delete; };
 struct Member { Copied copied; int w; };
 struct Derived : Small { int z; };
+struct Bits { unsigned a : 3; int b : 5; unsigned c : 24; };
+struct NarrowBits { unsigned short version : 4, length : 4, service : 8; };
+struct LateBits { int x; unsigned u : 12, v : 12, w : 8; };
+struct RealBits { double x; unsigned u : 20, v : 12; };
+struct __attribute__((packed)) PackedBits { unsigned long u : 60, v : 20; unsigned w : 16; };
 struct Virtual { int v; virtual NOINLINE ~Virtual() { use(v); } };
 
 enum Enum { LOW = -3, HIGH = 70000 };
@@ -47,6 +52,11 @@ NOINLINE void defaulted(Defaulted s, int a) { use(s.v + a); }
 NOINLINE void moved(Moved s, int a) { use(s.v + a); }
 NOINLINE void member(Member s, int a) { use(s.w + a); }
 NOINLINE void derived(Derived s, int a) { use(s.z + a); }
+NOINLINE void bits(Bits s, int a) { use(s.c + a); }
+NOINLINE void narrow_bits(int x, NarrowBits s, int a) { use(x + s.service + a); }
+NOINLINE void late_bits(LateBits s, int a) { use(s.v + a); }
+NOINLINE void real_bits(RealBits s, int a, double, int b) { use((long)s.x + s.v + a + b); }
+NOINLINE void packed_bits(PackedBits s, int a) { use(s.v + a); }
 NOINLINE void owner(std::unique_ptr<int> p, int a) { use(*p + a); }
 NOINLINE void wide(__int128 w, int a) { use((long)w + a); }
 NOINLINE void wide_second(int x, __int128 w, int a, int b) { use(x + (long)w + a + b); }
@@ -73,6 +83,7 @@ static void call()
 {
     small({1, 2}, 12), two({1, 2}, 12), mixed({1, 2}, 12, 13), floats({1, 2}, 12), large({}, 12), empty({}, 12), packed({1, 2}, 12);
     copied(Copied(1), 12), destroyed({1}, 12), defaulted(Defaulted(1), 12), moved(Moved(1), 12), member({Copied(1), 2}, 12);
+    bits({5, -7, 70000}, 12), narrow_bits(1, {4, 5, 7}, 12), late_bits({1, 2, 3, 4}, 12), real_bits({1, 2, 3}, 12, 1, 13), packed_bits({1, 2, 3}, 12);
     derived({}, 12), owner(std::make_unique<int>(1), 12);
     wide(5, 12), wide_second(1, 5, 12, 13), wide_sixth(1, 2, 3, 4, 5, 6, 12, 13), two_sixth(1, 2, 3, 4, 5, {6, 7}, 12, 13), reals(1.5, 12, 2.5f, 13);
     narrow(-1, 200, true, -4, 60000, LOW, Byte::A), taken(1, 12, 13);

@@ -18,15 +18,6 @@ struct leaves {
 
 static void add_leaves(struct leaves *leaves, uint32_t number);
 
-static int visit_field(const struct debugfield *field, void *context)
-{
-    struct leaves *leaves = context;
-    struct leaves inner = {leaves->type, leaves->base + field->offset, leaves->depth, false};
-    add_leaves(&inner, field->type);
-    leaves->unknown |= inner.unknown;
-    return leaves->type->leaf_count > PASSING_LEAVES;
-}
-
 static void add_leaf(struct passing_type *type, uint64_t offset, unsigned size, bool floating)
 {
     for (size_t i = 0; i < type->leaf_count && i < PASSING_LEAVES; i++) /* of a union, or bits of one number */
@@ -35,6 +26,25 @@ static void add_leaf(struct passing_type *type, uint64_t offset, unsigned size, 
     if (type->leaf_count < PASSING_LEAVES)
         type->leaves[type->leaf_count] = (struct passing_leaf){offset, size, floating};
     type->leaf_count++;
+}
+
+/* A bit field is an integer in each word that has some of it, and never misaligned. */
+static void add_bits(struct passing_type *type, uint64_t offset, const struct debugfield *field)
+{
+    add_leaf(type, offset, 1, false);
+    add_leaf(type, offset + (uint64_t)(field->first_bit + field->bits - 1) / 8, 1, false);
+}
+
+static int visit_field(const struct debugfield *field, void *context)
+{
+    struct leaves *leaves = context;
+    struct leaves inner = {leaves->type, leaves->base + field->offset, leaves->depth, false};
+    if (field->bits)
+        add_bits(leaves->type, inner.base, field);
+    else
+        add_leaves(&inner, field->type);
+    leaves->unknown |= inner.unknown;
+    return leaves->type->leaf_count > PASSING_LEAVES;
 }
 
 static void add_number(struct leaves *leaves, const struct debugtype *type)
