@@ -31,6 +31,7 @@ TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/computed_goto $(OUT)/
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
            $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
+           $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx) \
            $(addprefix $(OUT)/targets/,aligned_new aligned_requests aligned_requests-static cxx_pairs) $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
@@ -133,6 +134,15 @@ $(OUT)/targets/stepped: tests/targets/stepped.c tests/targets/noinline.h | $(CHE
 $(OUT)/targets/static_pie: tests/targets/static_pie.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-builtin -static-pie -o $@ $<
+
+# Without frame pointers, at fixed addresses, and with debug information of DWARF 5, whatever the compiler's own is.
+$(addprefix $(OUT)/targets/,reports-fixed reports_calls-fixed): $(OUT)/targets/%-fixed: tests/targets/%.c tests/targets/reports.h tests/targets/noinline.h examples/usdt.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O2 -gdwarf-5 -Wall -Wextra -fomit-frame-pointer -pthread $(FIXED) -o $@ $<
+
+$(OUT)/targets/reports_cxx: tests/targets/reports.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(CXX) -std=c++17 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
 
 # As distributions build: optimised and without frame pointers.
 CHAIN_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fasynchronous-unwind-tables -pthread $(PROTECT)
