@@ -34,6 +34,7 @@ lowdown             cmd lowdown
 luarocks            cmd luarocks
 liblzma-dev         h   lzma.h
 g++                 cmd g++
+gfortran            cmd gfortran
 musl-tools          cmd musl-gcc
 libc6-arm64-cross   f   /usr/aarch64-linux-gnu/lib/libc.so.6
 clang               cmd clang

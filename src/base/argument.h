@@ -80,9 +80,11 @@ struct argument {
         ARGUMENT_NOT_PASSED, /* nothing is known of it */
         ARGUMENT_IN_WORDS,   /* its words are e.argN from FIRST on */
         ARGUMENT_AT_ADDRESS, /* e.arg FIRST is the address of a copy */
+        ARGUMENT_REFERRED,   /* e.arg FIRST is the address of the caller's own, as Fortran passes anything */
     } passed;
     unsigned first;
-    bool parts; /* of an OBJECT that is nowhere as a whole: its fields may have places of their own */
+    const char *length; /* of a text that is REFERRED: the argument that has the number of its bytes; NULL: none */
+    bool parts;         /* of an OBJECT that is nowhere as a whole: its fields may have places of their own */
     enum argument_kind {
         ARGUMENT_INTEGER,
         ARGUMENT_BOOLEAN,

@@ -230,6 +230,8 @@ static void push_argument(lua_State *L, const struct argument *argument)
         [ARGUMENT_POINTER] = "pointer",
         [ARGUMENT_OBJECT] = "object",
     };
+    static const char *const passed[] = {
+        [ARGUMENT_IN_WORDS] = "words", [ARGUMENT_AT_ADDRESS] = "address", [ARGUMENT_REFERRED] = "referred"};
     lua_createtable(L, 0, 5); /* argument */
     core_set_string(L, "name", argument->name);
     core_set_string(L, "kind", kinds[argument->kind]);
@@ -238,7 +240,8 @@ static void push_argument(lua_State *L, const struct argument *argument)
     core_set_number(L, "bits", argument->bits);
     core_set_number(L, "debug", argument->debug);
     if (argument->passed) {
-        core_set_string(L, "passed", argument->passed == ARGUMENT_IN_WORDS ? "words" : "address");
+        core_set_string(L, "passed", passed[argument->passed]);
+        core_set_string(L, "length", argument->length);
         core_set_number(L, "first", argument->first);
         core_set_number(L, "size", argument->size);
     }

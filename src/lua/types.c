@@ -64,17 +64,17 @@ static int append_debug_field(const struct debugfield *field, void *context)
 }
 
 /*
- * types.debug(number) → { kind = "void", "integer", "boolean", "float", "pointer", "array", "struct" or "other", name
- * (as C writes it), own (what the type itself is called), size, bits, count, element = a number, union = true, fields
- * = { { name, type = a number, offset, first_bit, bits (nil: no bitfield) }, … }, values = { { name, number = digits },
- * … } of an enum }; nil: there is no such number
+ * types.debug(number) → { kind = "void", "integer", "boolean", "float", "pointer", "array", "struct", "text"
+ * (Fortran's) or "other", name (as C writes it), own (what the type itself is called), size, bits, count, element = a
+ * number, union = true, fields = { { name, type = a number, offset, first_bit, bits (nil: no bitfield) }, … }, values =
+ * { { name, number = digits }, … } of an enum }; nil: there is no such number
  */
 static int types_debug(lua_State *L)
 {
     static const char *const kinds[] = {
         [DEBUGTYPE_OTHER] = "other",     [DEBUGTYPE_VOID] = "void",     [DEBUGTYPE_INTEGER] = "integer",
         [DEBUGTYPE_BOOLEAN] = "boolean", [DEBUGTYPE_FLOAT] = "float",   [DEBUGTYPE_POINTER] = "pointer",
-        [DEBUGTYPE_ARRAY] = "array",     [DEBUGTYPE_STRUCT] = "struct",
+        [DEBUGTYPE_ARRAY] = "array",     [DEBUGTYPE_STRUCT] = "struct", [DEBUGTYPE_TEXT] = "text",
     };
     uint32_t number = (uint32_t)luaL_checknumber(L, 1);
     struct debugtype type;

@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sym/debugentry.h"
@@ -40,11 +41,38 @@ static bool has_go_registers(Dwarf_Die *unit)
     return dwarf_srclang(unit) == DW_LANG_Go && producer && strstr(producer, "; regabi");
 }
 
+static bool is_fortran(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_Fortran77:
+    case DW_LANG_Fortran90:
+    case DW_LANG_Fortran95:
+    case DW_LANG_Fortran03:
+    case DW_LANG_Fortran08:
+    case 0x2d: /* DW_LANG_Fortran18, which libdw does not know */
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* LLVM's: "flang version 19.1.7", in Debian with its name before. */
+static bool is_flang(const char *producer, enum debugfunction_compiler *compiler)
+{
+    const char *version = producer ? strstr(producer, "flang version ") : NULL;
+    if (version)
+        *compiler = strtoul(version + strlen("flang version "), NULL, 10) < 20 ? COMPILER_OLD_FLANG : COMPILER_FLANG;
+    return version;
+}
+
 /* gcc writes its options into what it calls itself: "GNU C17 12.2.0 -mtune=generic -g -O2"; the last -O counts. */
 static enum debugfunction_compiler compiler_of(Dwarf_Die *unit)
 {
     Dwarf_Attribute attribute;
     const char *producer = dwarf_attr(unit, DW_AT_producer, &attribute) ? dwarf_formstring(&attribute) : NULL;
+    enum debugfunction_compiler flang;
+    if (is_flang(producer, &flang))
+        return flang;
     if (producer && strstr(producer, "clang"))
         return COMPILER_CLANG;
     if (!producer || strncmp(producer, "GNU ", 4) != 0)
@@ -92,6 +120,7 @@ int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debug
     if (dwarf_diecu(&entry, &unit, NULL, NULL)) {
         result->foreign = foreign_language(&unit);
         result->of_go = has_go_registers(&unit);
+        result->of_fortran = is_fortran(&unit);
     }
     for (int depth = 0; !result->external && depth < DEEPEST; depth++) {
         result->external = debugentry_flag(&entry, DW_AT_external);

@@ -19,6 +19,7 @@ struct debugfunction {
     uint32_t result;     /* its type (sym/debugtypes.h); 0: void */
     bool of_rust;        /* it is Rust's, and called as that calls its own */
     bool of_go;          /* it is Go's, whose compiler passes arguments in registers as abi-internal.md has it */
+    bool of_fortran;     /* it is Fortran's, which passes by reference what is not declared VALUE */
     const char *foreign; /* its language, where that has a calling convention of its own; or NULL */
     bool own_convention; /* the compiler says that it is not called as others are */
     bool external;       /* other files may call it */
@@ -28,6 +29,8 @@ struct debugfunction {
         COMPILER_GCC,
         COMPILER_GCC_UNOPTIMISED, /* says so: then parameters are in their places once the prologue has run */
         COMPILER_CLANG,
+        COMPILER_FLANG,     /* leaves parameters of a function out, so that those that it has tell no places … */
+        COMPILER_OLD_FLANG, /* … and, before version 20, calls structs integers */
     } compiler;
 };
 /* The function of DEBUGINFO whose code has ADDRESS; -ENOENT: none. */

@@ -199,11 +199,11 @@ static void get_number(Dwarf_Die *entry, struct debugtype *result)
                       encoding == DW_ATE_UTF || encoding == DW_ATE_address;
     bool has_width =
         result->size == 1 || result->size == 2 || result->size == 4 || result->size == 8 || result->size == 16;
-    if (encoding == DW_ATE_boolean && result->size == 1)
+    if (encoding == DW_ATE_boolean && has_width && result->size <= 8)
         result->kind = DEBUGTYPE_BOOLEAN;
     else if (encoding == DW_ATE_float)
         result->kind = DEBUGTYPE_FLOAT;
-    else if ((is_integer || encoding == DW_ATE_boolean) && has_width)
+    else if (is_integer && has_width)
         result->kind = DEBUGTYPE_INTEGER;
     result->bits = (int)(is_signed ? -8 * (int64_t)result->size : 8 * (int64_t)result->size);
     result->complex = encoding == DW_ATE_complex_float;
@@ -263,13 +263,44 @@ static void get_enum(Dwarf_Die *entry, struct debugtype *result)
     result->bits = (int)(is_signed ? -8 * (int64_t)result->size : 8 * (int64_t)result->size);
 }
 
-/* Elements of the dimension DIMENSION of an array. */
+/* The constant NAME of ENTRY. Forms of a fixed size say nothing of a sign: compilers use them for what is not negative.
+ */
+static bool constant_of(Dwarf_Die *entry, unsigned name, int64_t *number)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Sword with_sign;
+    Dwarf_Word without;
+    if (!dwarf_attr(entry, name, &attribute))
+        return false;
+    unsigned form = dwarf_whatform(&attribute);
+    bool is_signed = form == DW_FORM_sdata || form == DW_FORM_implicit_const;
+    if (is_signed ? dwarf_formsdata(&attribute, &with_sign) != 0 : dwarf_formudata(&attribute, &without) != 0)
+        return false;
+    *number = is_signed ? with_sign : (int64_t)without;
+    return true;
+}
+
+/* Elements of the dimension DIMENSION of an array: languages begin to count at 0, or as Fortran does at 1. */
 static uint64_t count_of(Dwarf_Die *dimension)
 {
     Dwarf_Word count;
+    Dwarf_Die unit;
+    Dwarf_Sword first = 0;
+    int64_t lower, upper;
     if (debugentry_number(dimension, DW_AT_count, &count))
         return count;
-    return debugentry_number(dimension, DW_AT_upper_bound, &count) && count < UINT32_MAX ? count + 1 : 0;
+    if (!constant_of(dimension, DW_AT_upper_bound, &upper))
+        return 0;
+    if (dwarf_hasattr(dimension, DW_AT_lower_bound)) {
+        if (!constant_of(dimension, DW_AT_lower_bound, &lower))
+            return 0;
+    } else {
+        bool known =
+            dwarf_diecu(dimension, &unit, NULL, NULL) && !dwarf_default_lower_bound(dwarf_srclang(&unit), &first);
+        lower = known ? first : 0;
+    }
+    bool counts = upper >= lower && lower > INT32_MIN && upper < UINT32_MAX;
+    return counts ? (uint64_t)(upper - lower) + 1 : 0;
 }
 
 /* An array of arrays is one entry with several dimensions: its elements are the same entry from the next dimension
@@ -321,6 +352,9 @@ int debugtype_get(uint32_t number, struct debugtype *result)
     } else if (tag == DW_TAG_array_type) {
         get_array(&entry, types[number - 1].dimension, result);
         result->vector = debugentry_flag(&entry, DW_AT_GNU_vector);
+    } else if (tag == DW_TAG_string_type) {
+        result->kind = DEBUGTYPE_TEXT;
+        result->size = dwarf_hasattr(&entry, DW_AT_string_length) ? 0 : result->size; /* that of the length */
     } else if (debugentry_is_structure(tag) && !dwarf_hasattr(&entry, DW_AT_declaration)) {
         result->kind = DEBUGTYPE_STRUCT;
         result->is_union = tag == DW_TAG_union_type;
@@ -350,9 +384,20 @@ static const char *word_before(int tag)
     }
 }
 
+/* Fortran's, as its source has it. */
+static const char *name_of_text(Dwarf_Die *entry, char text[40])
+{
+    Dwarf_Word size;
+    bool fixed = !dwarf_hasattr(entry, DW_AT_string_length) && debugentry_number(entry, DW_AT_byte_size, &size);
+    if (!fixed)
+        return "character(len=*)";
+    snprintf(text, 40, "character(len=%llu)", (unsigned long long)size);
+    return text;
+}
+
 const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME])
 {
-    char stars[DEEPEST + 1] = "", elements[40] = "";
+    char stars[DEEPEST + 1] = "", elements[40] = "", text_name[40];
     unsigned count = 0;
     Dwarf_Die entry;
     for (int depth = 0; number && number <= type_count && depth < DEEPEST; depth++) {
@@ -361,7 +406,7 @@ const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME])
         struct debugtype type;
         size_t used = strlen(elements);
         if (tag == DW_TAG_array_type && used < sizeof elements - 1 && !count && !debugtype_get(number, &type)) {
-            snprintf(elements + used, sizeof elements - used, "%s[%llu]", used ? "" : " ",
+            snprintf(elements + used, sizeof elements - used, type.count ? "%s[%llu]" : "%s[]", used ? "" : " ",
                      (unsigned long long)type.count);
             number = type.element;
             continue;
@@ -376,6 +421,8 @@ const char *debugtype_name(uint32_t number, char text[DEBUGTYPE_NAME])
     int tag = number ? dwarf_tag(&entry) : 0;
     if (tag == DW_TAG_subroutine_type)
         name = "(function)";
+    if (tag == DW_TAG_string_type)
+        name = name_of_text(&entry, text_name);
     snprintf(text, DEBUGTYPE_NAME, "%s%.100s%s%s%s", word_before(tag), name && *name ? name : "(unnamed)",
              count ? " " : "", stars, elements);
     return text;
@@ -485,23 +532,6 @@ int debugtype_field(uint32_t number, const char *name, struct debugfield *result
 
 /* --- constants of enums --- */
 
-/* The number of the constant ENTRY of an enum. Forms of a fixed size say nothing of a sign: compilers use them for what
- * is not negative. */
-static bool constant_of(Dwarf_Die *entry, int64_t *number)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Sword with_sign;
-    Dwarf_Word without;
-    if (!dwarf_attr(entry, DW_AT_const_value, &attribute))
-        return false;
-    unsigned form = dwarf_whatform(&attribute);
-    bool is_signed = form == DW_FORM_sdata || form == DW_FORM_implicit_const;
-    if (is_signed ? dwarf_formsdata(&attribute, &with_sign) != 0 : dwarf_formudata(&attribute, &without) != 0)
-        return false;
-    *number = is_signed ? with_sign : (int64_t)without;
-    return true;
-}
-
 int debugtype_values(uint32_t number, int (*visit)(const char *name, int64_t value, void *context), void *context)
 {
     Dwarf_Die entry, constant;
@@ -513,7 +543,7 @@ int debugtype_values(uint32_t number, int (*visit)(const char *name, int64_t val
         do {
             int64_t value;
             const char *name = dwarf_diename(&constant);
-            if (dwarf_tag(&constant) == DW_TAG_enumerator && name && constant_of(&constant, &value))
+            if (dwarf_tag(&constant) == DW_TAG_enumerator && name && constant_of(&constant, DW_AT_const_value, &value))
                 result = visit(name, value, context);
         } while (!result && debugentry_next(&constant));
     }

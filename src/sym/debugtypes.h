@@ -16,11 +16,12 @@ struct debugtype {
         DEBUGTYPE_OTHER, /* functions, complex numbers, structs that are not defined in the file */
         DEBUGTYPE_VOID,
         DEBUGTYPE_INTEGER, /* enums too */
-        DEBUGTYPE_BOOLEAN,
+        DEBUGTYPE_BOOLEAN, /* Fortran's have up to 8 bytes, of which the lowest tells */
         DEBUGTYPE_FLOAT,
         DEBUGTYPE_POINTER, /* C++ references too */
         DEBUGTYPE_ARRAY,
         DEBUGTYPE_STRUCT, /* unions and classes too */
+        DEBUGTYPE_TEXT,   /* Fortran's characters: SIZE bytes; 0: as many as the program says */
     } kind;
     uint64_t size;    /* bytes; 0: not known */
     int bits;         /* of an integer: 8 … 128, negative if signed */

@@ -16,7 +16,10 @@ RETURNS := $(foreach name,return_widths return_types,$(foreach compiler,gcc clan
 # computed_goto.c by both compilers, as position-independent code, at fixed addresses, and static.
 COMPUTED_GOTOS := $(foreach compiler,gcc clang,$(foreach level,O1 O2,$(addprefix $(OUT)/targets/computed_goto-$(compiler)-$(level)-,pie fixed static)))
 
-TARGETS := $(filter-out $(OUT)/targets/lib% $(OUT)/targets/computed_goto $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+# Fortran, where its compiler is there: of each file by reference as it is written, and for the optimiser's places.
+FORTRAN := $(if $(if $(SYSROOT),,$(shell command -v gfortran)),$(foreach name,references procedures,$(addprefix $(OUT)/targets/$(name)-gfortran-,O0 O2)))
+
+TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/computed_goto $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/leak-static $(OUT)/targets/usdt-static $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
@@ -55,6 +58,14 @@ $(OUT)/targets/libmiscompile.so: tests/targets/libmiscompile.c | $(CHECKED)
 $(OUT)/targets/libexhausted.so: tests/targets/libexhausted.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-builtin -fPIC -shared -o $@ $<
+
+define fortran_rule
+$(OUT)/targets/%-gfortran-$(1): tests/targets/%.f90 | $(CHECKED)
+	@mkdir -p $(OUT)/targets/modules/$$(@F)
+	$$(call say,F90,$$<) gfortran -$(1) -g -Wall -Wno-unused-dummy-argument -fno-inline -fno-partial-inlining -fno-ipa-cp -fno-ipa-sra \
+	    -static-libgfortran -J$(OUT)/targets/modules/$$(@F) -o $$@ $$<
+endef
+$(foreach level,O0 O2,$(eval $(call fortran_rule,$(level))))
 
 $(OUT)/targets/%-stripped: $(OUT)/targets/%
 	$(call say,STRIP,$@) $(STRIP) -o $@ $<

@@ -188,6 +188,9 @@ local function parameter_field(parameter, index, taking, depth, part)
   if parameter.passed and type then
     if parameter.passed == "words" then
       field.whole = taking:words(type, parameter.first, depth)
+    elseif parameter.passed == "referred" then -- Fortran's
+      local source, length = "e.arg" .. parameter.first, parameter.length and ("e.args[%q]"):format(parameter.length)
+      field.whole = not returns and taking:referred(type, source, length, depth) or nil
     elseif not returns then -- the function may have moved it elsewhere, or destroyed it
       field.whole = taking:at(type, "e.arg" .. parameter.first, depth)
     end

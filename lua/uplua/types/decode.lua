@@ -95,6 +95,10 @@ function value_of(type, bytes, at, field, targets, depth)
     local plain, shown = struct_of(type, bytes, at, targets, depth)
     return plain, known or shown
   end
+  if type.kind == "text" and type.size > 0 then -- of Fortran, which fills it with spaces
+    local value = bytes:sub(at + 1, at + type.size)
+    return value, decode.quoted(value:sub(1, TEXT), #value > TEXT or #value < type.size)
+  end
   local element = type.kind == "array" and describe.element(type)
   if element and describe.is_char(element) then return text_of_array(bytes, at, type.count) end
   if element and (element.size or 0) > 0 then return list_of(element, bytes, at, type.count, targets, depth) end

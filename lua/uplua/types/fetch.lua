@@ -223,6 +223,45 @@ function methods:at(type, source, depth)
   return self:object(type, at, function(record) return record[at] end, depth)
 end
 
+-- referred(type, source, length, depth): the same of what Fortran passes by reference, shown without its address. LENGTH:
+-- of a text whose type has no length, the source of that. nil: nobody knows how much there is.
+function methods:referred(type, source, length, depth)
+  if type.kind == "text" and length then return self:counted_text(source, length) end
+  if type.kind == "text" and type.size > OBJECT or (type.size or 0) == 0 then return nil end
+  local at, field = self:field("q", 8), self:field("m", math.min(type.size, OBJECT))
+  if not at or not field then return nil end
+  local size, targets = math.min(type.size, OBJECT), {}
+  self:add("local %s = %s", at, source)
+  self:add("local %s; if %s ~= 0 then %s = %s(%s, %d) end", field, at, field, self:reader "buf", at, size)
+  local place = { of = at, word = function(offset) return ("up.read_u64(%s + %d)"):format(at, offset) end }
+  self:inside(type, place, 0, targets, depth, 1)
+  return shower(field, function(record) return record[at] end, function(taken, _, record)
+    local follow = {}
+    for offset, show in pairs(targets) do follow[offset] = function() return show(record) end end
+    return decode.value(type, taken:bytes(), follow)
+  end)
+end
+
+-- The text at the address that SOURCE is, of LENGTH bytes, the source of a number.
+function methods:counted_text(source, length)
+  local at, count, field = self:field("q", 8), self:field("n", 8), self:field("m", STRINGS - 1)
+  if not (at and count and field) then return nil end
+  self:add("local %s, %s = %s, %s", at, count, source, length)
+  self:add("local %s", field)
+  self:add("if %s ~= nil and %s ~= 0 and %s > 0 then", count, at, count)
+  self:add("  if %s > %d then %s = up.buf(%s, %d) else %s = up.buf(%s, %s, %d) end", count, STRINGS - 1, field, at,
+    STRINGS - 1, field, at, count, STRINGS - 1)
+  self:add("end")
+  return function(record)
+    local address, bytes, taken = record[at], record[count], record[field]
+    if address == 0 then return 0, "NULL" end
+    if bytes == nil then return nil, "?" end
+    if bytes <= 0 then return "", '""' end
+    if taken == nil then return unreadable(address) end
+    return decode.counted_text(taken:bytes(), bytes)
+  end
+end
+
 -- words(type, first, depth): the same of a struct of TYPE that is passed in the arguments from e.arg FIRST on.
 function methods:words(type, first, depth)
   local names = {}

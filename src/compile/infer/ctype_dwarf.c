@@ -53,7 +53,7 @@ static void describe(void *context, int handle, struct ctype *result)
     static const enum ctype_kind kinds[] = {
         [DEBUGTYPE_OTHER] = CTYPE_OTHER,     [DEBUGTYPE_VOID] = CTYPE_OTHER,    [DEBUGTYPE_INTEGER] = CTYPE_INTEGER,
         [DEBUGTYPE_BOOLEAN] = CTYPE_BOOLEAN, [DEBUGTYPE_FLOAT] = CTYPE_OTHER,   [DEBUGTYPE_POINTER] = CTYPE_POINTER,
-        [DEBUGTYPE_ARRAY] = CTYPE_ARRAY,     [DEBUGTYPE_STRUCT] = CTYPE_STRUCT,
+        [DEBUGTYPE_ARRAY] = CTYPE_ARRAY,     [DEBUGTYPE_STRUCT] = CTYPE_STRUCT, [DEBUGTYPE_TEXT] = CTYPE_OTHER,
     };
     struct compiler *compiler = context;
     char name[DEBUGTYPE_NAME];
@@ -82,7 +82,10 @@ static int element(void *context, int handle, struct error *err)
     int found = pointers ? handle_of(number, pointers - 1) : handle_of(type.element, 0);
     if (!found || debugtype_get(number_of(found), &type))
         return 0;
-    return pointers_of(found) || (type.kind != DEBUGTYPE_OTHER && type.kind != DEBUGTYPE_VOID) ? found : 0;
+    return pointers_of(found) ||
+                   (type.kind != DEBUGTYPE_OTHER && type.kind != DEBUGTYPE_VOID && type.kind != DEBUGTYPE_TEXT)
+               ? found
+               : 0;
 }
 
 static int field(void *context, int handle, const char *name, struct ctype_field *result, struct error *err)

@@ -53,6 +53,7 @@ static void add_number(struct leaves *leaves, const struct debugtype *type)
     unsigned size = (unsigned)(two ? type->size / 2 : type->size);
     /* A complex number of two long doubles is returned in other ways than one of two __float128. */
     leaves->unknown |= type->kind == DEBUGTYPE_VOID || (type->complex && type->size > 16) ||
+                       type->kind == DEBUGTYPE_TEXT ||
                        (type->kind == DEBUGTYPE_OTHER && !type->complex && !type->member);
     for (unsigned i = 0; i < (two ? 2 : 1); i++)
         add_leaf(leaves->type, leaves->base + i * size, size, type->kind == DEBUGTYPE_FLOAT || type->complex);

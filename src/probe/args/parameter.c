@@ -33,7 +33,8 @@ struct parameter {
     int offset;
     int64_t number;
     const char *why;
-    bool ranged; /* debug information says so of the entry, not of the whole function */
+    bool ranged;       /* debug information says so of the entry, not of the whole function */
+    bool by_reference; /* the caller passes the address of where it is: Fortran's, unless declared VALUE */
 };
 
 struct parameters {
@@ -155,6 +156,27 @@ static int find_at_entry(const struct parameters *all, const struct parameter *p
     return code;
 }
 
+/* What the place of a parameter tells of how it is passed. */
+enum told { TOLD_NOTHING, TOLD_VALUE, TOLD_ADDRESS };
+
+/* An object that is passed by address is where a register or a word of the frame says. */
+static enum told told_by_place(const struct location *location)
+{
+    if (location->count != 1 || location->pieces[0].kind != LOCATION_IN_MEMORY)
+        return TOLD_NOTHING;
+    const struct location_number *address = &location->pieces[0].number;
+    bool by_frame = address->base == LOCATION_FRAME ||
+                    (address->base == LOCATION_REGISTER && (context_offset(address->reg) == arch_cpu.stack_pointer ||
+                                                            context_offset(address->reg) == arch_cpu.frame_pointer));
+    bool by_register =
+        address->base == LOCATION_REGISTER && is_argument_register(context_offset(address->reg)) && !address->offset;
+    if (!by_frame && !by_register)
+        return TOLD_NOTHING;
+    if (address->loads == 1 && address->after[0]) /* a part of something */
+        return TOLD_NOTHING;
+    return address->loads == (by_register ? 0 : 1) ? TOLD_ADDRESS : TOLD_VALUE;
+}
+
 static void find_place(const struct parameters *all, struct parameter *parameter)
 {
     struct location location;
@@ -171,6 +193,8 @@ static void find_place(const struct parameters *all, struct parameter *parameter
     else
         found_piece(parameter, &location.pieces[0], location.ranged);
     parameter->ranged = !code && location.ranged;
+    parameter->by_reference = !code && (all->function->of_fortran || parameter->type.kind != DEBUGTYPE_STRUCT) &&
+                              told_by_place(&location) == TOLD_ADDRESS;
 }
 
 /* --- by the calling convention --- */
@@ -180,19 +204,13 @@ static void correct_class(const struct parameters *all, const struct parameter *
 {
     struct location location;
     bool unknown = !type->aggregate && !type->size; /* a class that is defined elsewhere */
-    if ((!type->doubtful && !unknown) || !parameter->debug.instance || find_at_entry(all, parameter, &location) ||
-        location.count != 1 || location.pieces[0].kind != LOCATION_IN_MEMORY)
+    if ((!type->doubtful && !unknown) || !parameter->debug.instance || find_at_entry(all, parameter, &location))
         return;
-    const struct location_number *address = &location.pieces[0].number;
-    bool by_frame = address->base == LOCATION_FRAME || context_offset(address->reg) == arch_cpu.stack_pointer ||
-                    context_offset(address->reg) == arch_cpu.frame_pointer;
-    bool by_register =
-        address->base == LOCATION_REGISTER && is_argument_register(context_offset(address->reg)) && !address->offset;
-    bool by_address = address->loads == (by_register ? 0 : 1);
-    if ((!by_frame && !by_register) || (unknown && !by_address))
+    enum told told = told_by_place(&location);
+    if (told == TOLD_NOTHING || (unknown && told != TOLD_ADDRESS))
         return;
     type->doubtful = false;
-    type->by_address = by_address;
+    type->by_address = told == TOLD_ADDRESS;
     if (unknown)
         *type = (struct passing_type){.size = 8, .aggregate = true, .by_address = true};
 }
@@ -300,7 +318,10 @@ static void count_through(struct parameters *all)
         all->function->compiler != COMPILER_GCC && all->function->compiler != COMPILER_GCC_UNOPTIMISED;
     for (size_t i = 0; i < all->count; i++) {
         struct passing_type type = type_of_language(all, all->items[i].debug.type, passing.integers);
-        correct_class(all, &all->items[i], &type);
+        if (all->items[i].by_reference)
+            type = (struct passing_type){.size = 8, .leaves = {{0, 8, false}}, .leaf_count = 1};
+        else
+            correct_class(all, &all->items[i], &type);
         all->items[i].passed = passing_next(&passing, &type);
     }
 }
@@ -315,7 +336,8 @@ static bool is_contradicted(const struct parameter *parameter)
     if (parameter->found == FOUND_MEMORY && parameter->offset == arch_cpu.stack_pointer)
         return passed->in != PASSED_STACK || (int64_t)passed->offset != parameter->number;
     if (parameter->found == FOUND_MEMORY)
-        return passed->in != PASSED_ADDRESS || arch_argument(passed->first) != parameter->offset;
+        return passed->in != (parameter->by_reference ? PASSED_INTEGERS : PASSED_ADDRESS) ||
+               arch_argument(passed->first) != parameter->offset;
     return false;
 }
 
@@ -325,6 +347,8 @@ static const char *why_unconventional(const struct parameters *all)
         return NULL;
     if (all->function->own_convention)
         return "the function is called in a way of its own";
+    if (all->function->compiler == COMPILER_FLANG || all->function->compiler == COMPILER_OLD_FLANG)
+        return "flang leaves parameters out of its debug information, so that this one's place cannot be told";
     if (all->function->variant)
         return "the compiler has made this function from the one in the source, and may pass it in another way";
     for (size_t i = 0; i < all->count; i++) {
@@ -482,6 +506,73 @@ static const char *explain_value(const struct parameters *all, const struct para
                         passed->in == PASSED_STACK ? "on the stack" : "in registers for floating-point numbers");
 }
 
+/* A register, or a word on the stack, that has the address of PARAMETER, which is passed by reference: in *ADDRESS. */
+static void place_address(const struct parameters *all, const struct parameter *parameter, struct argument *address)
+{
+    *address = (struct argument){.place = ARGUMENT_CONTEXT, .offset = parameter->offset};
+    if (parameter->found == FOUND_NOT)
+        nowhere(address, all->arena, parameter->why);
+    else if (parameter->found != FOUND_MEMORY)
+        by_convention(all, parameter, address);
+}
+
+/* Sets where ARGUMENT is, a number or an address that is passed by reference. */
+static void place_referred(const struct parameters *all, const struct parameter *parameter, struct argument *argument)
+{
+    struct argument address;
+    place_address(all, parameter, &address);
+    if (address.place != ARGUMENT_NOWHERE && all->at_return)
+        nowhere(&address, all->arena,
+                "it is passed by reference: a uprobe has it, and at the function's return it may have changed");
+    if (address.place == ARGUMENT_NOWHERE) {
+        argument->place = ARGUMENT_NOWHERE;
+        argument->type = address.type;
+        return;
+    }
+    const struct argument_step by_word[] = {{ARGUMENT_WORD, address.offset, NULL}};
+    const struct argument_step on_stack[] = {
+        {ARGUMENT_WORD, address.base, NULL}, {ARGUMENT_ADD_NUMBER, address.offset, NULL}, {ARGUMENT_LOAD, 64, NULL}};
+    bool stacked = address.place == ARGUMENT_MEMORY;
+    struct argument_step *steps = arena_allocate(all->arena, sizeof on_stack);
+    memcpy(steps, stacked ? on_stack : by_word, stacked ? sizeof on_stack : sizeof by_word);
+    argument->place = ARGUMENT_COMPUTED;
+    argument->steps = steps;
+    argument->step_count = stacked ? sizeof on_stack / sizeof *on_stack : 1;
+    argument->in_memory = true;
+}
+
+/* gfortran passes how long a text is behind all other arguments, as "_name". */
+static const char *length_of(const struct parameters *all, const struct parameter *text)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        const char *name = all->items[i].debug.name;
+        if (*name == '_' && !strcmp(name + 1, text->debug.name) && all->items[i].type.kind == DEBUGTYPE_INTEGER)
+            return arena_string(all->arena, name, strlen(name));
+    }
+    return NULL;
+}
+
+/* Tells ARGUMENT, of the type NAME, which handlers cannot compute with, where it is passed by reference. */
+static void referred(const struct parameters *all, const struct parameter *parameter, const char *name,
+                     struct argument *argument)
+{
+    struct argument address;
+    place_address(all, parameter, &address);
+    if (address.place != ARGUMENT_CONTEXT) {
+        nowhere(argument, all->arena, arena_format(all->arena, "it is a '%s' passed by reference", name));
+        return;
+    }
+    for (unsigned i = 0; i < ARCH_MAX_ARGUMENTS; i++)
+        argument->first = arch_argument(i) == address.offset ? i : argument->first;
+    argument->passed = ARGUMENT_REFERRED;
+    argument->size = parameter->type.size <= UINT32_MAX ? (uint32_t)parameter->type.size : 0;
+    argument->length =
+        parameter->type.kind == DEBUGTYPE_TEXT && !parameter->type.size ? length_of(all, parameter) : NULL;
+    nowhere(
+        argument, all->arena,
+        arena_format(all->arena, "it is a '%s' passed by reference, whose address is e.arg%u", name, argument->first));
+}
+
 /* clang gives each parameter of a template's pack the pack's name: they are numbered as gcc does, "rest#0",
  * "rest#1". */
 static const char *name_of(const struct parameters *all, const struct parameter *parameter)
@@ -505,6 +596,11 @@ static struct argument argument_of(const struct parameters *all, const struct pa
     argument.type = arena_string(all->arena, name, strlen(name));
     argument.bits = parameter->type.bits;
     argument.debug = parameter->debug.type;
+    if (all->function->compiler == COMPILER_OLD_FLANG && !strcmp(name, "integer")) {
+        nowhere(&argument, all->arena,
+                "flang before version 20 calls structs integers, too, so that its type is not known");
+        return argument;
+    }
     switch (parameter->type.kind) {
     case DEBUGTYPE_INTEGER:
     case DEBUGTYPE_BOOLEAN:
@@ -512,21 +608,33 @@ static struct argument argument_of(const struct parameters *all, const struct pa
         if (parameter->type.size > 8)
             nowhere(&argument, all->arena,
                     arena_format(all->arena, "it is a '%s' of 128 bits, which handlers cannot compute with", name));
+        else if (parameter->by_reference)
+            place_referred(all, parameter, &argument);
         else
             place(all, parameter, &argument);
         break;
     case DEBUGTYPE_POINTER:
         argument.kind = ARGUMENT_POINTER;
         argument.bits = 64;
-        place(all, parameter, &argument);
+        if (parameter->by_reference)
+            place_referred(all, parameter, &argument);
+        else
+            place(all, parameter, &argument);
         break;
     case DEBUGTYPE_STRUCT:
+        if (parameter->by_reference) {
+            referred(all, parameter, name, &argument);
+            break;
+        }
         nowhere(&argument, all->arena, explain_value(all, parameter, name));
         by_value(all, parameter, &argument);
         break;
     default:
-        nowhere(&argument, all->arena,
-                arena_format(all->arena, "it is a '%s', which handlers cannot compute with", name));
+        if (parameter->by_reference)
+            referred(all, parameter, name, &argument);
+        else
+            nowhere(&argument, all->arena,
+                    arena_format(all->arena, "it is a '%s', which handlers cannot compute with", name));
     }
     return argument;
 }

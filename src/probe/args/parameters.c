@@ -202,6 +202,7 @@ static bool merge(struct argument *argument, const struct argument *other, const
         return false;
     if (argument->place == ARGUMENT_NOWHERE) {
         if (argument->passed != other->passed || argument->first != other->first ||
+            !argument->length != !other->length || (argument->length && strcmp(argument->length, other->length) != 0) ||
             !lead_to_same(argument->debug, other->debug))
             argument->passed = ARGUMENT_NOT_PASSED;
         return true;
@@ -209,7 +210,10 @@ static bool merge(struct argument *argument, const struct argument *other, const
     if (other->place == ARGUMENT_NOWHERE) {
         *argument = *other;
         argument->type = arena_format(arena, "in %s %s", second, other->type);
-    } else if (argument->place != other->place || argument->offset != other->offset || argument->base != other->base) {
+    } else if (argument->place != other->place || argument->offset != other->offset || argument->base != other->base ||
+               argument->step_count != other->step_count ||
+               (argument->step_count &&
+                memcmp(argument->steps, other->steps, argument->step_count * sizeof *argument->steps) != 0)) {
         argument->place = ARGUMENT_NOWHERE;
         argument->type = arena_format(
             arena, "%s and %s have it in other places than each other; give each a probe of its own", first, second);
