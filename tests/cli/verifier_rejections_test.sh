@@ -40,7 +40,7 @@ is "$status $err" '0 ' 'as it really is, the handler runs'
 run "$uplua" "$D/branches.lua" -- ./build/targets/calls 1
 is "$status $out" '1 ' 'a handler of more branches than the verifier follows is refused'
 is "$err" "uplua: $D/branches.lua:8194: \`or x == -8190 - 1\`: here the handler becomes too complex for the kernel's verifier, which can have 8,192 \
-branches before it whose other edge it has still to follow; make it shorter, or split it into two probes" 'with the limit, and where it was met'
+branches before it whose other edge it has still to follow; make it shorter, split it into two probes, or \`ring:emit\` what it reads, and compute with that and print it in the script" 'with the limit, and where it was met'
 is "$(kept)" '' 'that is no bug: no object is kept'
 sed -i 200,400d "$D/branches.lua"
 run "$uplua" "$D/branches.lua" -- ./build/targets/calls 1

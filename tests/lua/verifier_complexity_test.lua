@@ -81,6 +81,18 @@ local cases = {
     end
     numbers[1] = r.a + r.b + r.c + r.d + r.f + r.g
   end, 10000 },
+  { "sixteen words of memory in one printf, each of which may be nil", function(e)
+    local p = e.arg0
+    up.printf("%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", up.read_u64(p), up.read_u64(p + 8),
+      up.read_u64(p + 16), up.read_u64(p + 24), up.read_u64(p + 32), up.read_u64(p + 40), up.read_u64(p + 48),
+      up.read_u64(p + 56), up.read_u64(p + 64), up.read_u64(p + 72), up.read_u64(p + 80), up.read_u64(p + 88),
+      up.read_u64(p + 96), up.read_u64(p + 104), up.read_u64(p + 112), up.read_u64(p + 120))
+  end, 5000 },
+  { "sixteen values of a map that are added", function(e)
+    numbers[e.arg0] = numbers[1] + numbers[2] + numbers[3] + numbers[4] + numbers[5] + numbers[6] + numbers[7]
+      + numbers[8] + numbers[9] + numbers[10] + numbers[11] + numbers[12] + numbers[13] + numbers[14] + numbers[15]
+      + numbers[16]
+  end, 5000 },
 }
 
 for i, case in ipairs(cases) do

@@ -43,6 +43,15 @@ static bool decides_often_in_loops(const struct function *function)
     return count > FEW_IN_LOOPS;
 }
 
+/* True if USE, of ARG's block, follows ARG with nothing in between that may be one of two: that adds no path later. */
+static bool is_tested_at_once(const struct value *arg, const struct value *use)
+{
+    for (const struct value *between = arg->next; between && between != use; between = between->next)
+        if (is_either(between))
+            return false;
+    return true;
+}
+
 /* All that says which of two it is: returns how many. */
 static size_t find_all(const struct function *function, bool *widened)
 {
@@ -61,8 +70,8 @@ static size_t find_decided(const struct function *function, bool *widened)
         for (const struct value *use = block->first; use; use = use->next)
             for (size_t i = 0; i < use->arg_count; i++) {
                 const struct value *arg = ir_value(use->args[i]);
-                /* A value that is tested at once, or by a value that stands in no block, adds no path later. */
-                if (!arg->block || arg->block == block || !is_either(arg) || !decides(use) || widened[arg->id])
+                if (!arg->block || !is_either(arg) || !decides(use) || widened[arg->id] ||
+                    (arg->block == block && is_tested_at_once(arg, use)))
                     continue;
                 widened[arg->id] = true;
                 count++;

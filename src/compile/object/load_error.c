@@ -259,7 +259,7 @@ static int explain_refusal(struct error *err, int code, const struct object *obj
         return error_set(
             err, code,
             "%s: here the handler becomes too complex for the kernel's verifier, which %s; make it shorter, "
-            "or split it into two probes",
+            "split it into two probes, or `ring:emit` what it reads, and compute with that and print it in the script",
             where, limit);
     char path[256];
     keep_object(path, sizeof path, bytes, size);
