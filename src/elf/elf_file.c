@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "elf/dynamic_sections.h"
+
 enum {
     MAX_SEGMENTS = 4096,
     MAX_SECTIONS = 1 << 17, /* real shared objects have below 100, -ffunction-sections programs some thousand */
@@ -108,6 +110,8 @@ int elf_file_open(struct elf_file *elf, int fd)
         elf->segment_count = elf->segments ? header.e_phnum : 0;
     }
     rc = rc ? rc : read_sections(elf, &header);
+    if (!rc && !elf->section_count && elf->segment_count)
+        rc = dynamic_sections_make(elf);
     if (rc)
         elf_file_close(elf);
     return rc;

@@ -21,6 +21,8 @@ struct elf_file {
     Elf64_Phdr *segments;
     Elf64_Shdr *sections;
     char *section_names; /* NUL-terminated as a whole */
+    bool made_up;        /* the sections are not the file's but made of its segments (elf/dynamic_sections.h): symbols
+                            do not know their numbers */
     size_t section_names_size;
 };
 

@@ -121,7 +121,8 @@ static void read_entries(struct stub_reader *reader, const Elf64_Shdr *section)
             symbol = symbol_of(&reader->slots, slot);
             break;
         case ARCH_STUB_INDEX:
-            symbol = index < reader->by_index.count ? reader->by_index.items[index].symbol : 0;
+            if (index < reader->by_index.count && !reader->elf->made_up) /* elsewhere it may be other code */
+                symbol = reader->by_index.items[index].symbol;
             break;
         case ARCH_STUB_NONE:
             break;
@@ -139,7 +140,7 @@ static bool has_stubs(const struct elf_file *elf, const Elf64_Shdr *section)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(section_name(elf, section), names[i]))
             return true;
-    return false;
+    return elf->made_up && section->sh_flags & SHF_EXECINSTR; /* they are somewhere there */
 }
 
 static void read_stubs(struct stub_reader *reader)

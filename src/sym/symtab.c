@@ -84,6 +84,23 @@ static uint8_t rank_of(bool label, unsigned binding, const char *name)
     return (uint8_t)(rank + RANK_UNDERSCORE * (underscores < 3 ? underscores : 3));
 }
 
+/* Where the section ends that SYMBOL of ELF, which has it as code, is in; false: it is in none of code. */
+static bool find_end(const struct elf_file *elf, const Elf64_Sym *symbol, uint64_t *end)
+{
+    if (elf->made_up) {
+        const Elf64_Phdr *segment = elf_file_segment_at(elf, symbol->st_value, PF_X);
+        if (!segment || (symbol->st_shndx >= SHN_LORESERVE && symbol->st_shndx != SHN_XINDEX))
+            return false;
+        *end = segment->p_vaddr + segment->p_filesz;
+        return true;
+    }
+    if (symbol->st_shndx >= elf->section_count) /* else absolute, common, or damaged */
+        return symbol->st_shndx == SHN_XINDEX;
+    const Elf64_Shdr *section = &elf->sections[symbol->st_shndx];
+    return section->sh_flags & SHF_EXECINSTR && !__builtin_add_overflow(section->sh_addr, section->sh_size, end) &&
+           symbol->st_value < *end;
+}
+
 /* Fills CANDIDATE from SYMBOL of TABLE; false if it is no function that code can be in. */
 static bool is_function(const struct symbol_table *table, const Elf64_Sym *symbol, struct candidate *candidate)
 {
@@ -95,14 +112,8 @@ static bool is_function(const struct symbol_table *table, const Elf64_Sym *symbo
     if (symbol->st_shndx == SHN_UNDEF || !symbol->st_name || symbol->st_name >= table->names_size)
         return false;
     uint64_t section_end = UINT64_MAX;
-    if (symbol->st_shndx < elf->section_count) {
-        const Elf64_Shdr *section = &elf->sections[symbol->st_shndx];
-        if (!(section->sh_flags & SHF_EXECINSTR) ||
-            __builtin_add_overflow(section->sh_addr, section->sh_size, &section_end) || symbol->st_value >= section_end)
-            return false;
-    } else if (symbol->st_shndx != SHN_XINDEX) { /* absolute, common, or damaged */
+    if (!find_end(elf, symbol, &section_end))
         return false;
-    }
     bool sized = symbol->st_size != 0;
     uint64_t end = section_end;
     if (sized && __builtin_add_overflow(symbol->st_value, symbol->st_size, &end))

@@ -19,7 +19,7 @@ COMPUTED_GOTOS := $(foreach compiler,gcc clang,$(foreach level,O1 O2,$(addprefix
 # Fortran, where its compiler is there: of each file by reference as it is written, and for the optimiser's places.
 FORTRAN := $(if $(if $(SYSROOT),,$(shell command -v gfortran)),$(foreach name,references procedures,$(addprefix $(OUT)/targets/$(name)-gfortran-,O0 O2)))
 
-TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/computed_goto $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionless $(OUT)/targets/computed_goto $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/leak-static $(OUT)/targets/usdt-static $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
@@ -32,6 +32,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/computed_g
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
+           $(addprefix $(OUT)/targets/,sectionless sectionless-sysv libsectionless.so libsectionless-sysv.so) \
            $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
            $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx) \
@@ -124,6 +125,20 @@ $(OUT)/targets/data_entries-packed: tests/targets/data_entries.c | $(CHECKED)
 	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -pie -Wl,-z,pack-relative-relocs -o $@ $<
 
 # Stripped, as libraries are.
+# Without section tables: what runs needs none. Symbols are found by DT_GNU_HASH, and at fixed addresses by DT_HASH.
+define sectionless_rules
+$(OUT)/targets/whole/libsectionless$(1).so: tests/targets/libsectionless.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -shared $(2) -o $$@ $$<
+$(OUT)/targets/libsectionless$(1).so: $(OUT)/targets/whole/libsectionless$(1).so
+	$$(call say,STRIP,$$@) llvm-objcopy --strip-sections $$< $$@
+$(OUT)/targets/sectionless$(1): tests/targets/sectionless.c $(OUT)/targets/libsectionless$(1).so | $(CHECKED)
+	$$(call say,CC,$$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -rdynamic $(2) $(3) -o $$@ $$< \
+	    -L$(OUT)/targets/whole -lsectionless$(1) -Wl,-rpath,'$$$$ORIGIN' && llvm-objcopy --strip-sections $$@
+endef
+$(eval $(call sectionless_rules,,-Xlinker --hash-style=gnu))
+$(eval $(call sectionless_rules,-sysv,-Xlinker --hash-style=sysv,-no-pie))
+
 $(OUT)/targets/libsizeless.so: tests/targets/libsizeless.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -Wall -Wextra -fvisibility=hidden -fPIC -shared -s -o $@ $<
