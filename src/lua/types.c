@@ -7,6 +7,7 @@
 #include "probe/module/debug.h"
 #include "probe/module/module.h"
 #include "sym/debugtypes.h"
+#include "sym/debugvariable.h"
 #include "sys/kernel_types.h"
 
 enum { DEEPEST = 32 }; /* structs without names in structs */

@@ -45,10 +45,35 @@ bool debugentry_flag(Dwarf_Die *entry, unsigned name)
     return dwarf_attr(entry, name, &attribute) && !dwarf_formflag(&attribute, &flag) && flag;
 }
 
+/* Compilers may put a type into a unit of its own (-fdebug-types-section): others have no more than its signature. */
+static void follow_signature(Dwarf_Die *entry)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die definition;
+    int tag = dwarf_tag(entry);
+    if ((debugentry_is_structure(tag) || tag == DW_TAG_enumeration_type) &&
+        dwarf_attr(entry, DW_AT_signature, &attribute) && dwarf_formref_die(&attribute, &definition))
+        *entry = definition;
+}
+
+static bool refer(Dwarf_Attribute *attribute, Dwarf_Die *result)
+{
+    if (!attribute || !dwarf_formref_die(attribute, result))
+        return false;
+    follow_signature(result);
+    return true;
+}
+
 bool debugentry_referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result)
 {
     Dwarf_Attribute attribute;
-    return dwarf_attr(entry, name, &attribute) && dwarf_formref_die(&attribute, result);
+    return refer(dwarf_attr(entry, name, &attribute), result);
+}
+
+bool debugentry_type(Dwarf_Die *entry, Dwarf_Die *result)
+{
+    Dwarf_Attribute attribute;
+    return refer(dwarf_attr_integrate(entry, DW_AT_type, &attribute), result);
 }
 
 bool debugentry_is_structure(int tag)

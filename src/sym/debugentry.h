@@ -22,8 +22,10 @@ bool debugentry_next(Dwarf_Die *entry);
 bool debugentry_number(Dwarf_Die *entry, unsigned name, Dwarf_Word *number);
 /* True if ENTRY has the attribute NAME, and it is not false. */
 bool debugentry_flag(Dwarf_Die *entry, unsigned name);
-/* The entry that attribute NAME of ENTRY refers to. */
+/* The entry that attribute NAME of ENTRY refers to; what has only a type's signature stands for the type. */
 bool debugentry_referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result);
+/* The same of the type of ENTRY, or of what it is an instance or the definition of. */
+bool debugentry_type(Dwarf_Die *entry, Dwarf_Die *result);
 /* True for a struct, union or class. */
 bool debugentry_is_structure(int tag);
 /* True if UNIT is of C++, in which a name means the same type in all units. */

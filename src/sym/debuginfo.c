@@ -442,6 +442,17 @@ bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, bool inli
     return true;
 }
 
+const char *debuginfo_split_file(struct debuginfo *debuginfo, uint64_t address)
+{
+    const struct unit *unit = unit_at(debuginfo, address);
+    Dwarf_Attribute attribute;
+    Dwarf_Die entry;
+    if (!unit || !dwarf_offdie(debuginfo->own.dwarf, unit->entry, &entry))
+        return NULL;
+    const char *name = dwarf_formstring(dwarf_attr(&entry, DW_AT_dwo_name, &attribute)); /* of DWARF 5, and before: */
+    return name ? name : dwarf_formstring(dwarf_attr(&entry, DW_AT_GNU_dwo_name, &attribute));
+}
+
 struct Dwarf_Lines_s *debuginfo_lines(struct debuginfo *debuginfo, uint64_t address, size_t *count)
 {
     const struct unit *unit = unit_at(debuginfo, address);

@@ -55,6 +55,9 @@ size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsign
  * else the one that is itself not inlined. False: there is none.
  */
 bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, bool inlined, uint64_t *entry);
+/* The file that has the entries of the unit with code at ADDRESS, as the compiler has called it: split DWARF
+ * (-gsplit-dwarf), which is not read. NULL: they are here, or nowhere. DEBUGINFO's. */
+const char *debuginfo_split_file(struct debuginfo *debuginfo, uint64_t address);
 /* The rows of the line table of the unit that has code at ADDRESS, and how many; NULL: it has none. DEBUGINFO's. */
 struct Dwarf_Lines_s *debuginfo_lines(struct debuginfo *debuginfo, uint64_t address, size_t *count);
 /* libdw's handle (Dwarf *), which DEBUGINFO owns. */

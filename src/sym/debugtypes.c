@@ -14,7 +14,6 @@
 #include "elf/bytes.h"
 #include "sym/debugdefinition.h"
 #include "sym/debugentry.h"
-#include "sym/location.h"
 
 enum {
     DEEPEST = DEBUGENTRY_DEEPEST, /* of names for names, and of structs in structs */
@@ -159,10 +158,8 @@ static uint32_t number_for(Dwarf_Die *entry, unsigned dimension)
 
 uint32_t debugtype_of(Dwarf_Die *entry)
 {
-    Dwarf_Attribute attribute;
-    Dwarf_Die type; /* its own, or that of what it is an instance or the definition of */
-    bool typed = dwarf_attr_integrate(entry, DW_AT_type, &attribute) && dwarf_formref_die(&attribute, &type);
-    return typed ? number_for(&type, 0) : 0;
+    Dwarf_Die type;
+    return debugentry_type(entry, &type) ? number_for(&type, 0) : 0;
 }
 
 bool debugtype_entry(uint32_t number, Dwarf_Die *entry)
@@ -180,7 +177,7 @@ bool debugtype_entry(uint32_t number, Dwarf_Die *entry)
     if (!debugentry_is_structure(dwarf_tag(entry)) || !dwarf_hasattr(entry, DW_AT_declaration) ||
         types[number - 1].undefined)
         return true;
-    if (debugentry_referred(entry, DW_AT_signature, &definition) || debugdefinition_find(entry, &definition))
+    if (debugdefinition_find(entry, &definition))
         types[number - 1].entry = *entry = definition;
     else
         types[number - 1].undefined = true;
@@ -549,68 +546,6 @@ int debugtype_values(uint32_t number, int (*visit)(const char *name, int64_t val
     }
     debugentry_end();
     return result;
-}
-
-/* --- variables --- */
-
-struct variable_search {
-    struct debuginfo *debuginfo;
-    const char *name;
-    uint64_t address;
-    Dwarf_Die found;
-    bool any, exact;
-};
-
-/* True if VARIABLE lies at ADDRESS, which is told only where that is fixed. */
-static bool lies_at(struct debuginfo *debuginfo, Dwarf_Die *variable, uint64_t address)
-{
-    Dwarf_Attribute attribute;
-    Dwarf_Block block;
-    struct location location;
-    Dwarf_Off entry = dwarf_dieoffset(variable);
-    bool fixed = dwarf_attr(variable, DW_AT_location, &attribute) && !dwarf_formblock(&attribute, &block);
-    if (!fixed || location_find(debuginfo, entry, entry, 0, false, &location) || location.count != 1 ||
-        location.pieces[0].kind != LOCATION_IN_MEMORY)
-        return false;
-    const struct location_number *number = &location.pieces[0].number;
-    return number->base == LOCATION_FILE && !number->loads && (uint64_t)number->offset == address;
-}
-
-/* Looks at the variables below PARENT: its own, those of its namespaces, and the static ones of its functions. */
-static void search_variables(Dwarf_Die *parent, int depth, struct variable_search *search)
-{
-    Dwarf_Die entry;
-    if (depth == DEEPEST || dwarf_child(parent, &entry))
-        return;
-    do {
-        int tag = dwarf_tag(&entry);
-        if (tag == DW_TAG_namespace || tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block)
-            search_variables(&entry, depth + 1, search);
-        if (tag != DW_TAG_variable || search->exact)
-            continue;
-        const char *name = dwarf_diename(&entry);
-        search->exact = lies_at(search->debuginfo, &entry, search->address);
-        bool named = name && !strcmp(name, search->name) && dwarf_hasattr(&entry, DW_AT_location);
-        if (search->exact || (named && !search->any)) {
-            search->found = entry;
-            search->any = true;
-        }
-    } while (!search->exact && debugentry_next(&entry));
-}
-
-int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type)
-{
-    struct variable_search search = {.debuginfo = debuginfo, .name = name, .address = address};
-    Dwarf_CU *cu = NULL;
-    Dwarf_Die unit;
-    if (!debugentry_begin())
-        return -ELOOP;
-    while (!search.exact && !dwarf_get_units(debuginfo_dwarf(debuginfo), cu, &cu, NULL, NULL, &unit, NULL))
-        search_variables(&unit, 0, &search);
-    if (search.any)
-        *type = debugtype_of(&search.found);
-    debugentry_end();
-    return search.any ? 0 : -ENOENT;
 }
 
 void debugtypes_forget(void)

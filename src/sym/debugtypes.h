@@ -1,5 +1,5 @@
 /*
- * Types and variables as the DWARF of programs describes them. Types go by numbers, which stay the same for as long as
+ * Types as the DWARF of programs describes them. Types go by numbers, which stay the same for as long as
  * the process lives, as the debuginfo that they come from has to: equal types of one file have one number where they
  * have a name. All return 0 or a negative errno; -ENOENT: there is none of that name.
  */
@@ -62,12 +62,6 @@ int debugtype_fields(uint32_t number, int (*visit)(const struct debugfield *fiel
 
 /* Calls VISIT for each constant of the enum NUMBER, until it returns non-zero, which is then returned. */
 int debugtype_values(uint32_t number, int (*visit)(const char *name, int64_t value, void *context), void *context);
-
-/*
- * The type of the variable NAME, which lies at ADDRESS; where only variables at other addresses have the name, or at
- * addresses that are not told, that of the first.
- */
-int debugvariable_find(struct debuginfo *debuginfo, const char *name, uint64_t address, uint32_t *type);
 
 /* Forgets all types, before a debuginfo is freed that some of them are of. */
 void debugtypes_forget(void);

@@ -7,6 +7,7 @@
 #include "sym/debuglines.h"
 #include "sym/debugscope.h"
 #include "sym/debugtypes.h"
+#include "sym/debugvariable.h"
 #include "sym/location.h"
 
 static int look(const struct debugfield *field, void *depth)

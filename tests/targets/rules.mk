@@ -125,6 +125,31 @@ $(OUT)/targets/data_entries-packed: tests/targets/data_entries.c | $(CHECKED)
 	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -pie -Wl,-z,pack-relative-relocs -o $@ $<
 
 # Stripped, as libraries are.
+# Types in units of their own, and debug information in other files, by DWARF 4 and 5. %-types-4, %-split-4 …
+TYPE_UNITS := $(foreach kind,types-4 types-5 split-4 split-5,$(OUT)/targets/type_units-gcc-$(kind)) \
+              $(foreach kind,types-4 types-5,$(OUT)/targets/type_units-clang-$(kind) $(OUT)/targets/values-$(kind))
+TARGETS := $(TARGETS) $(OUT)/targets/type_units $(TYPE_UNITS)
+
+$(OUT)/targets/type_units: tests/targets/type_units.cc | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) -O1 -g -Wall -Wextra -o $@ $<
+
+define type_units_rules
+$(OUT)/targets/type_units-gcc-$(1): tests/targets/type_units.cc | $(CHECKED)
+	@mkdir -p $$(@D)
+	$$(call say,CXX,$$@) $(CXX) -O1 -g $(2) -Wall -Wextra -o $$@ $$<
+$(OUT)/targets/type_units-clang-$(1): tests/targets/type_units.cc | $(CHECKED)
+	@mkdir -p $$(@D)
+	$$(call say,CXX,$$@) $(CLANG) --driver-mode=g++ -O1 -g $(2) -Wall -Wextra -o $$@ $$<
+$(OUT)/targets/values-$(1): tests/targets/values.c | $(CHECKED)
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$@) $(CC) -std=gnu11 -O1 -g $(2) -pthread -o $$@ $$<
+endef
+$(eval $(call type_units_rules,types-4,-gdwarf-4 -fdebug-types-section))
+$(eval $(call type_units_rules,types-5,-gdwarf-5 -fdebug-types-section))
+$(eval $(call type_units_rules,split-4,-gdwarf-4 -gsplit-dwarf))
+$(eval $(call type_units_rules,split-5,-gdwarf-5 -gsplit-dwarf))
+
 # Without section tables: what runs needs none. Symbols are found by DT_GNU_HASH, and at fixed addresses by DT_HASH.
 define sectionless_rules
 $(OUT)/targets/whole/libsectionless$(1).so: tests/targets/libsectionless.c tests/targets/noinline.h | $(CHECKED)

@@ -223,8 +223,8 @@ function methods:at(type, source, depth)
   return self:object(type, at, function(record) return record[at] end, depth)
 end
 
--- referred(type, source, length, depth): the same of what Fortran passes by reference, shown without its address. LENGTH:
--- of a text whose type has no length, the source of that. nil: nobody knows how much there is.
+-- referred(type, source, length, depth): the same of what Fortran passes by reference, shown without its address.
+-- LENGTH: of a text whose type has no length, the source of that. nil: nobody knows how much there is.
 function methods:referred(type, source, length, depth)
   if type.kind == "text" and length then return self:counted_text(source, length) end
   if type.kind == "text" and type.size > OBJECT or (type.size or 0) == 0 then return nil end

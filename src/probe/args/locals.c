@@ -177,9 +177,8 @@ static int find_in(struct locals *locals, const struct binary *binary, struct er
         return result;
     context->address = site->address;
     if (debugfunction_at(context->debuginfo, site->address, &context->function))
-        return error_set(err, -ENOENT,
-                         "%s: the debug information of %s does not describe this code; compile its file with -g",
-                         text_of(site, context->arena), site->module);
+        return debug_undescribed(context->debuginfo, site->address, text_of(site, context->arena), site->module,
+                                 "this code", err);
     context->prologue_end = debuglines_prologue_end(context->debuginfo, context->function.address);
     find_passed(locals);
     result = debugscope_visit(context->debuginfo, site->address, take, locals);

@@ -6,6 +6,7 @@
 
 #include "arch/arch.h"
 #include "probe/args/convention.h"
+#include "probe/args/parameter_entry.h"
 #include "sym/debugtypes.h"
 #include "sym/location.h"
 
@@ -15,188 +16,6 @@ enum {
     GO_DEEPEST = 16
 }; /* registers for floating-point numbers, at least; structs inside each other */
 
-/* A parameter's place at the function's entry, by debug information. */
-enum found {
-    FOUND_NOT,      /* it has none: optimised away, WHY */
-    FOUND_LATER,    /* where it is once the prologue has run: the calling convention has to tell */
-    FOUND_CONSTANT, /* it is NUMBER there, which need not be what the caller passed */
-    FOUND_REGISTER, /* OFFSET bytes into the context */
-    FOUND_MEMORY,   /* NUMBER bytes from what is OFFSET bytes into the context */
-    FOUND_COMPUTED, /* from what is OFFSET bytes into the context */
-};
-
-struct parameter {
-    struct debugparameter debug;
-    struct debugtype type;
-    struct passed passed; /* by the calling convention */
-    enum found found;     /* by debug information */
-    int offset;
-    int64_t number;
-    const char *why;
-    bool ranged;       /* debug information says so of the entry, not of the whole function */
-    bool by_reference; /* the caller passes the address of where it is: Fortran's, unless declared VALUE */
-};
-
-struct parameters {
-    struct debuginfo *debuginfo;
-    const struct debugfunction *function;
-    struct parameter *items;
-    size_t count;
-    bool at_return;
-    const char *unreturned; /* nothing says how the result is returned, so that it may have the first argument's place:
-                               why; or NULL */
-    const char *unconventional; /* why the calling convention tells nothing; NULL: it does. Static */
-    struct arena *arena;
-};
-
-/* --- by debug information --- */
-
-static int context_offset(unsigned dwarf_register)
-{
-    return dwarf_register < 32 ? arch_register(arch_dwarf_register(arch_cpu.elf_machine, (int)dwarf_register)) : -1;
-}
-
-static bool is_argument_register(int offset)
-{
-    for (unsigned i = 0; i < ARCH_MAX_ARGUMENTS; i++)
-        if (offset >= 0 && arch_argument(i) == offset)
-            return true;
-    return false;
-}
-
-static void found_not(struct parameter *parameter, const char *why)
-{
-    parameter->found = FOUND_NOT;
-    parameter->why = why;
-}
-
-/* At the entry the frame is no more than the caller's part of it: arguments on the stack, above the return address. */
-static void found_in_frame(struct parameter *parameter, int64_t offset)
-{
-    parameter->found = offset >= 0 ? FOUND_MEMORY : FOUND_LATER;
-    parameter->offset = arch_cpu.stack_pointer;
-    parameter->number = offset + arch_cpu.return_pops;
-}
-
-/* RANGED: the place is that of the entry; else of the whole function, which compilers vouch for only once the prologue
- * has run. */
-static void found_in_memory(struct parameter *parameter, const struct location_number *address, bool ranged)
-{
-    int offset = address->base == LOCATION_REGISTER ? context_offset(address->reg) : -1;
-    if (address->bits < 64 || address->loads > 1) {
-        found_not(parameter, "its address is computed in a way that is not understood");
-    } else if (address->loads) { /* its address is in the frame: an object that is passed by address */
-        parameter->found = FOUND_LATER;
-    } else if (address->base == LOCATION_FRAME) {
-        found_in_frame(parameter, address->offset);
-    } else if (offset == arch_cpu.stack_pointer && ranged) {
-        found_in_frame(parameter, address->offset - arch_cpu.return_pops);
-    } else if (offset == arch_cpu.stack_pointer || offset == arch_cpu.frame_pointer) {
-        parameter->found = FOUND_LATER;
-    } else if (is_argument_register(offset)) {
-        parameter->found = FOUND_MEMORY;
-        parameter->offset = offset;
-        parameter->number = address->offset;
-    } else {
-        found_not(parameter, "the debug information has it where a probe at the entry does not find it");
-    }
-}
-
-static void found_number(struct parameter *parameter, const struct location_number *number)
-{
-    bool plain = !number->loads && number->base == LOCATION_REGISTER;
-    int offset = plain ? context_offset(number->reg) : -1;
-    parameter->offset = offset;
-    parameter->number = number->offset;
-    if (number->base == LOCATION_ZERO && !number->loads)
-        parameter->found = FOUND_CONSTANT;
-    else if (is_argument_register(offset))
-        parameter->found = number->offset || number->bits < 8 * parameter->type.size ? FOUND_COMPUTED : FOUND_REGISTER;
-    else
-        found_not(parameter, "the debug information computes it in a way that is not understood");
-}
-
-static void found_piece(struct parameter *parameter, const struct location_piece *piece, bool ranged)
-{
-    switch (piece->kind) {
-    case LOCATION_MISSING:
-        found_not(parameter, piece->why);
-        break;
-    case LOCATION_IN_REGISTER:
-        parameter->offset = context_offset(piece->number.reg);
-        /* Of the whole function, it may be one that the prologue copies it to. */
-        parameter->found = is_argument_register(parameter->offset) || (ranged && parameter->offset >= 0)
-                               ? FOUND_REGISTER
-                               : FOUND_LATER;
-        break;
-    case LOCATION_IN_MEMORY:
-        found_in_memory(parameter, &piece->number, ranged);
-        break;
-    case LOCATION_IS_NUMBER:
-        found_number(parameter, &piece->number);
-        break;
-    case LOCATION_IS_BYTES:
-        found_not(parameter, "the compiler has replaced it by a constant");
-        break;
-    }
-}
-
-/*
- * Where PARAMETER is when its function is entered. Clang has locations begin behind a landing pad, which changes
- * nothing. As location_find.
- */
-static int find_at_entry(const struct parameters *all, const struct parameter *parameter, struct location *location)
-{
-    const struct debugfunction *function = all->function;
-    int code =
-        location_find(all->debuginfo, parameter->debug.instance, function->instance, function->address, true, location);
-    if (function->landing && (code == -ENODATA || code == -ERANGE))
-        code = location_find(all->debuginfo, parameter->debug.instance, function->instance,
-                             function->address + function->landing, true, location);
-    return code;
-}
-
-/* What the place of a parameter tells of how it is passed. */
-enum told { TOLD_NOTHING, TOLD_VALUE, TOLD_ADDRESS };
-
-/* An object that is passed by address is where a register or a word of the frame says. */
-static enum told told_by_place(const struct location *location)
-{
-    if (location->count != 1 || location->pieces[0].kind != LOCATION_IN_MEMORY)
-        return TOLD_NOTHING;
-    const struct location_number *address = &location->pieces[0].number;
-    bool by_frame = address->base == LOCATION_FRAME ||
-                    (address->base == LOCATION_REGISTER && (context_offset(address->reg) == arch_cpu.stack_pointer ||
-                                                            context_offset(address->reg) == arch_cpu.frame_pointer));
-    bool by_register =
-        address->base == LOCATION_REGISTER && is_argument_register(context_offset(address->reg)) && !address->offset;
-    if (!by_frame && !by_register)
-        return TOLD_NOTHING;
-    if (address->loads == 1 && address->after[0]) /* a part of something */
-        return TOLD_NOTHING;
-    return address->loads == (by_register ? 0 : 1) ? TOLD_ADDRESS : TOLD_VALUE;
-}
-
-static void find_place(const struct parameters *all, struct parameter *parameter)
-{
-    struct location location;
-    int code = -ENODATA;
-    if (parameter->debug.instance)
-        code = find_at_entry(all, parameter, &location);
-    if (code == -ENODATA || code == -ERANGE)
-        found_not(parameter, "the compiler has optimised it away: by the debug information nothing holds it when the "
-                             "function is entered");
-    else if (code)
-        found_not(parameter, "its debug information is damaged");
-    else if (all->function->compiler == COMPILER_GCC_UNOPTIMISED) /* also registers are those behind the prologue */
-        parameter->found = FOUND_LATER;
-    else
-        found_piece(parameter, &location.pieces[0], location.ranged);
-    parameter->ranged = !code && location.ranged;
-    parameter->by_reference = !code && (all->function->of_fortran || parameter->type.kind != DEBUGTYPE_STRUCT) &&
-                              told_by_place(&location) == TOLD_ADDRESS;
-}
-
 /* --- by the calling convention --- */
 
 /* An object that is passed by address says so by where it is, which is more than can be said of its class. */
@@ -204,9 +23,9 @@ static void correct_class(const struct parameters *all, const struct parameter *
 {
     struct location location;
     bool unknown = !type->aggregate && !type->size; /* a class that is defined elsewhere */
-    if ((!type->doubtful && !unknown) || !parameter->debug.instance || find_at_entry(all, parameter, &location))
+    if ((!type->doubtful && !unknown) || !parameter->debug.instance || parameter_location(all, parameter, &location))
         return;
-    enum told told = told_by_place(&location);
+    enum told told = parameter_told(&location);
     if (told == TOLD_NOTHING || (unknown && told != TOLD_ADDRESS))
         return;
     type->doubtful = false;
@@ -457,7 +276,7 @@ static bool is_passed_whole(const struct parameters *all, const struct parameter
     uint64_t at = 0;
     if (all->function->of_go || all->function->compiler == COMPILER_GCC_UNOPTIMISED)
         return true;
-    if (!parameter->debug.instance || find_at_entry(all, parameter, &location))
+    if (!parameter->debug.instance || parameter_location(all, parameter, &location))
         return false;
     if (location.count == 1 && location.pieces[0].kind == LOCATION_IN_MEMORY)
         return parameter->found == FOUND_LATER && !location.ranged && !location.pieces[0].number.loads;
@@ -465,7 +284,7 @@ static bool is_passed_whole(const struct parameters *all, const struct parameter
         const struct location_piece *piece = &location.pieces[i];
         unsigned word = parameter->passed.first + (unsigned)(at / 8);
         if (piece->kind != LOCATION_IN_REGISTER || at % 8 || at / 8 >= parameter->passed.count ||
-            context_offset(piece->number.reg) != arch_argument(word))
+            parameter_register(piece->number.reg) != arch_argument(word))
             return false;
         at += piece->size ? piece->size : parameter->type.size;
     }
@@ -650,7 +469,7 @@ static int list(struct parameters *all)
         if (code)
             return code == -ERANGE ? 0 : code;
         debugtype_get(parameter->debug.type, &parameter->type);
-        find_place(all, parameter);
+        parameter_find(all, parameter);
     }
     return 0;
 }

@@ -144,9 +144,8 @@ static int find_of_site(const struct site *site, const struct signature_request 
         return result;
     result = debug_keep(binary, site->function, purpose, &debuginfo, err);
     if (!result && debugfunction_at(debuginfo, site->address - site->slid, &function))
-        result = error_set(err, -ENOENT,
-                           "%s: the debug information of %s does not describe this function; compile its file with -g",
-                           site->function, site->module);
+        result = debug_undescribed(debuginfo, site->address - site->slid, site->function, site->module, "this function",
+                                   err);
     if (!result)
         function.of_rust = is_rust(site, &function);
     if (!result)
@@ -315,7 +314,10 @@ static struct function_result result_of_function(const struct site *site, uint64
         return (struct function_result){.why = opened->why};
     if (debugfunction_at(opened->debuginfo, entry, &function))
         return (struct function_result){
-            .why = arena_format(arena, "the debug information of %s does not describe it", site->module)};
+            .why = arena_format(arena, "the debug information of %s %s", site->module,
+                                debuginfo_split_file(opened->debuginfo, entry)
+                                    ? "is split DWARF (-gsplit-dwarf), whose files are not read"
+                                    : "does not describe it")};
     if (function.of_go)
         return (struct function_result){.why = "it is written in Go, whose functions may return several values"};
     if (function.foreign && !is_rust(site, &function))

@@ -14,6 +14,7 @@
 #include "probe/module/module.h"
 #include "probe/spec/resolve.h"
 #include "sym/debugtypes.h"
+#include "sym/debugvariable.h"
 
 struct symbol_search {
     const struct spec *spec;

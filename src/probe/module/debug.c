@@ -43,6 +43,20 @@ int debug_open(const struct binary *binary, const char *text, const char *purpos
                       : 0;
 }
 
+int debug_undescribed(struct debuginfo *debuginfo, uint64_t address, const char *text, const char *module,
+                      const char *what, struct error *err)
+{
+    const char *split = debuginfo_split_file(debuginfo, address);
+    if (split)
+        return error_set(
+            err, -EOPNOTSUPP,
+            "%s: the debug information of %s is split DWARF (-gsplit-dwarf), that of %s is in %.200s: such "
+            "files are not read; build it with -gno-split-dwarf",
+            text, module, what, split);
+    return error_set(err, -ENOENT, "%s: the debug information of %s does not describe %s; compile its file with -g",
+                     text, module, what);
+}
+
 /* What is kept, by file. */
 struct kept {
     dev_t device;

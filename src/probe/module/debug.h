@@ -15,3 +15,10 @@ int debug_open(const struct binary *binary, const char *text, const char *purpos
  * (sym/debugtypes.h). */
 int debug_keep(const struct binary *binary, const char *text, const char *purpose, struct debuginfo **debuginfo,
                struct error *err);
+
+/*
+ * Sets ERR, which begins with TEXT: DEBUGINFO, that of the file MODULE, says nothing of WHAT ("this function"), whose
+ * code is at ADDRESS. Returns -ENOENT, or -EOPNOTSUPP where it is in other files (split DWARF).
+ */
+int debug_undescribed(struct debuginfo *debuginfo, uint64_t address, const char *text, const char *module,
+                      const char *what, struct error *err);
