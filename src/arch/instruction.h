@@ -28,6 +28,7 @@ struct arch_instruction {
     bool landing_pad; /* marks where calls and jumps may lead to, and does nothing else: endbr64, bti */
     bool nop;         /* it does nothing */
     bool conditional; /* a jump on a condition */
+    bool repeats;     /* itself, so that the kernel, which steps it, is trapped after each round: a rep prefix */
     bool returns;     /* from the function */
     /* Jumps by a table, maybe into the same function. A bit for each register, and ARCH_WORDS for memory with an
      * index: */

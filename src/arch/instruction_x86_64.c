@@ -418,6 +418,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     ZydisDecoderContext context;
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), &context, code, size, &instruction)))
         return false;
+    const ZydisInstructionAttributes repeating = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
     bool emulated = is_emulated(code, &instruction);
     *result = (struct arch_instruction){
         .length = instruction.length,
@@ -429,6 +430,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
         .emulated = emulated,
         .push = emulated && instruction.mnemonic == ZYDIS_MNEMONIC_PUSH,
         .conditional = instruction.meta.category == ZYDIS_CATEGORY_COND_BR,
+        .repeats = instruction.attributes & repeating,
         .landing_pad = instruction.mnemonic == ZYDIS_MNEMONIC_ENDBR64,
         .nop = instruction.mnemonic == ZYDIS_MNEMONIC_NOP,
         .returns = instruction.mnemonic == ZYDIS_MNEMONIC_RET,

@@ -39,5 +39,6 @@ struct entry_stand {
     int shape; /* number of the shape */
     const struct entry_shape *shapes;
     size_t shape_count; /* at least 1 */
+    bool reenters;      /* some of the functions jump to their own first instructions (probe/reentry.h) */
     size_t back;        /* sites that had slid and stand at their entries now, since this handler reads more */
 };

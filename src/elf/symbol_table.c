@@ -65,35 +65,75 @@ const Elf64_Sym *symbol_table_load(struct symbol_table *table, size_t i)
     return &table->symbols[i - table->first];
 }
 
-/* The names of the versions that the file defines, from .gnu.version_d; without them there are none. 0, or -ENOMEM. */
-static int read_version_names(struct symbol_table *table)
+static void name_version(struct symbol_table *table, unsigned number, uint32_t name)
 {
-    const Elf64_Shdr *section = section_find(table->elf, SHT_GNU_verdef, NULL);
-    size_t size, at = 0;
+    number &= ~(unsigned)VERSION_HIDDEN;
+    if (number < table->version_count && name < table->names_size)
+        table->version_names[number] = name;
+}
+
+/* Reads SIZE bytes at AT of the COUNT ones at BYTES into RESULT; false where they end before. */
+static bool take(const uint8_t *bytes, size_t count, size_t at, void *result, size_t size)
+{
+    if (at > count || count - at < size)
+        return false;
+    memcpy(result, bytes + at, size);
+    return true;
+}
+
+/* The names of the versions that the file defines, from .gnu.version_d. */
+static void name_defined(struct symbol_table *table, const uint8_t *bytes, size_t size, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        Elf64_Verdef definition;
+        Elf64_Verdaux auxiliary;
+        if (!take(bytes, size, at, &definition, sizeof definition) ||
+            !take(bytes, size, at + definition.vd_aux, &auxiliary, sizeof auxiliary))
+            return;
+        name_version(table, definition.vd_ndx, auxiliary.vda_name);
+        if (!definition.vd_next)
+            return;
+        at += definition.vd_next;
+    }
+}
+
+/* Those that it needs of others, from .gnu.version_r. */
+static void name_needed(struct symbol_table *table, const uint8_t *bytes, size_t size, size_t count)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < count; i++) {
+        Elf64_Verneed need;
+        if (!take(bytes, size, at, &need, sizeof need))
+            return;
+        size_t aux = at + need.vn_aux;
+        for (unsigned k = 0; k < need.vn_cnt; k++) {
+            Elf64_Vernaux auxiliary;
+            if (!take(bytes, size, aux, &auxiliary, sizeof auxiliary))
+                return;
+            name_version(table, auxiliary.vna_other, auxiliary.vna_name);
+            if (!auxiliary.vna_next)
+                break;
+            aux += auxiliary.vna_next;
+        }
+        if (!need.vn_next)
+            return;
+        at += need.vn_next;
+    }
+}
+
+/* Has FILL name the versions of TABLE from the section of TYPE, if there is one. 0, or -ENOMEM. */
+static int read_version_names(struct symbol_table *table, unsigned type,
+                              void (*fill)(struct symbol_table *, const uint8_t *, size_t, size_t))
+{
+    const Elf64_Shdr *section = section_find(table->elf, type, NULL);
+    size_t size;
     uint8_t *bytes = section_read(table->elf, section, SECTION_MAX, &size);
     if (!bytes)
         return errno == ENOMEM ? -ENOMEM : 0;
-    size_t count = section->sh_info < MAX_VERSIONS ? section->sh_info : MAX_VERSIONS;
-    table->version_count = count + 2; /* they are numbered from 1 */
-    table->version_names = calloc(table->version_count, sizeof *table->version_names);
-    for (size_t i = 0; table->version_names && i < count; i++) {
-        Elf64_Verdef definition;
-        Elf64_Verdaux auxiliary;
-        if (at > size || size - at < sizeof definition)
-            break;
-        memcpy(&definition, bytes + at, sizeof definition);
-        size_t aux = at + definition.vd_aux;
-        if (aux > size || size - aux < sizeof auxiliary)
-            break;
-        memcpy(&auxiliary, bytes + aux, sizeof auxiliary);
-        if (definition.vd_ndx < table->version_count && auxiliary.vda_name < table->names_size)
-            table->version_names[definition.vd_ndx] = auxiliary.vda_name;
-        if (!definition.vd_next)
-            break;
-        at += definition.vd_next;
-    }
+    fill(table, bytes, size, section->sh_info < MAX_VERSIONS ? section->sh_info : MAX_VERSIONS);
     free(bytes);
-    return table->version_names ? 0 : -ENOMEM;
+    return 0;
 }
 
 int symbol_table_read_versions(struct symbol_table *table)
@@ -107,7 +147,13 @@ int symbol_table_read_versions(struct symbol_table *table)
         return 0;
     }
     table->versions = versions;
-    return read_version_names(table);
+    for (size_t i = 0; i < table->count; i++) {
+        size_t number = versions[i] & ~(unsigned)VERSION_HIDDEN;
+        table->version_count = number >= table->version_count ? number + 1 : table->version_count;
+    }
+    table->version_names = calloc(table->version_count + 1, sizeof *table->version_names);
+    int result = table->version_names ? read_version_names(table, SHT_GNU_verdef, name_defined) : -ENOMEM;
+    return result < 0 ? result : read_version_names(table, SHT_GNU_verneed, name_needed);
 }
 
 const char *symbol_table_version(const struct symbol_table *table, size_t i, bool *old)
@@ -117,5 +163,5 @@ const char *symbol_table_version(const struct symbol_table *table, size_t i, boo
     version &= ~(unsigned)VERSION_HIDDEN;
     if (version <= VER_NDX_GLOBAL || version >= table->version_count || !table->version_names || !table->names)
         return NULL;
-    return table->names + table->version_names[version];
+    return table->version_names[version] ? table->names + table->version_names[version] : NULL;
 }

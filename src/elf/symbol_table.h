@@ -44,8 +44,8 @@ static inline const char *symbol_table_name(const struct symbol_table *table, co
     return table->names && symbol->st_name < table->names_size ? table->names + symbol->st_name : NULL;
 }
 
-/* Reads the versions of the symbols of TABLE, the dynamic ones (LSB Core 5.0, 10.7); VERSIONS stays NULL without. 0, or
- * -ENOMEM. */
+/* Reads the versions of the symbols of TABLE, the dynamic ones (LSB Core 5.0, 10.7), those of the file itself and those
+ * of others that it is linked with; VERSIONS stays NULL without. 0, or -ENOMEM. */
 int symbol_table_read_versions(struct symbol_table *table);
 
 /* The version of symbol I, TABLE's, or NULL. *OLD: programs are not linked against it any more. */

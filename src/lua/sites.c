@@ -13,7 +13,9 @@
 #include "lua/target.h"
 #include "probe/args/locals.h"
 #include "probe/args/parameters.h"
+#include "probe/reentry.h"
 #include "probe/target/late_modules.h"
+#include "sym/clone.h"
 #include "sym/demangle.h"
 
 struct lua_sites {
@@ -101,18 +103,35 @@ static int sites_files(lua_State *L)
     return 1;
 }
 
-/* Pushes SITE's function as people read it. */
+/* Pushes SITE's function as people read it, with its version where that is not the default one. */
 static void push_name(lua_State *L, const struct site *site)
 {
     char *name = demangle(site->function);
-    lua_pushstring(L, name ? name : site->function);
+    const char *version = strchr(site->function, '@');
+    lua_pushfstring(L, "%s%s", name ? name : site->function, name && version ? version : "");
+    free(name);
+}
+
+/* Sets `of` and `of_name`, as people read it, in the table on the top where SITE's function is a clone or an older
+ * version of another: that one. */
+static void set_of(lua_State *L, const struct site *site)
+{
+    size_t length = strcspn(site->function, "@"), base;
+    clone_of(site->function, length, &base);
+    if (!site->function[base])
+        return;
+    lua_pushlstring(L, site->function, base); /* site of */
+    char *name = demangle(lua_tostring(L, -1));
+    lua_setfield(L, -2, "of"); /* site */
+    core_set_string(L, "of_name", name);
     free(name);
 }
 
 /*
- * sites:list([most]) → { { path, module, function, name (the function's as people read it), offset, address, inside,
- * slid, why, found (where the entry's registers are then), unwound }, … }, { { function, why }, … }: and what patterns
- * mean that is not probed. MOST: as many of the sites at most
+ * sites:list([most]) → { { path, module, function, name (the function's as people read it), of, of_name (the one
+ * that it is a clone or an older version of), offset, address, inside, slid, why, found (where the entry's registers
+ * are then), unwound }, … }, { { function, why }, … }: and what patterns mean that is not probed. MOST: as many of the
+ * sites at most
  */
 static int sites_list(lua_State *L)
 {
@@ -121,12 +140,13 @@ static int sites_list(lua_State *L)
     lua_createtable(L, (int)count, 0); /* list */
     for (size_t i = 0; i < count; i++) {
         const struct site *site = &sites->items[i];
-        lua_createtable(L, 0, 10); /* list site */
+        lua_createtable(L, 0, 11); /* list site */
         core_set_string(L, "path", site->path);
         core_set_string(L, "module", site->module);
         core_set_string(L, "function", site->function);
         push_name(L, site); /* list site name */
         lua_setfield(L, -2, "name");
+        set_of(L, site);
         core_set_number(L, "offset", site->offset);
         core_set_number(L, "address", site->address);
         core_set_number(L, "inside", site->inside);
@@ -194,9 +214,32 @@ static void summarise_leaves(lua_State *L, const struct sites *sites)
 }
 
 /*
+ * Sets `reentries` in the table on the top: functions whose probes are hit in each round of a loop that is not told
+ * from a call, { { function, why }, … }; nil: there are none.
+ */
+static void summarise_reentries(lua_State *L, const struct sites *sites)
+{
+    lua_newtable(L); /* summary reentries */
+    for (size_t i = 0; i < sites->count; i++) {
+        const struct reentries *reentries = sites->items[i].reentries;
+        if (!reentries || !reentries->unknown)
+            continue;
+        lua_createtable(L, 0, 2); /* summary reentries one */
+        push_name(L, &sites->items[i]);
+        lua_setfield(L, -2, "function");
+        core_set_string(L, "why", reentries->unknown);
+        lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
+    }
+    if (lua_objlen(L, -1))
+        lua_setfield(L, -2, "reentries");
+    else
+        lua_pop(L, 1);
+}
+
+/*
  * sites:summary([named]) → { count, symbol, names (nil: all are symbol), at_entry = true if all stand at a function's
- * entry or for its exits, slid = how far all have slid, or -1, leaves, of_go, other = the first function that is not of
- * Go like the first site's (nil: there is none) }. NAMED: there are names, even if all are symbol
+ * entry or for its exits, slid = how far all have slid, or -1, leaves, reentries, of_go, other = the first function
+ * that is not of Go like the first site's (nil: there is none) }. NAMED: there are names, even if all are symbol
  */
 static int sites_summary(lua_State *L)
 {
@@ -213,6 +256,7 @@ static int sites_summary(lua_State *L)
     if (sites->count)
         summarise_names(L, sites, named);
     summarise_leaves(L, sites);
+    summarise_reentries(L, sites);
     core_set_number(L, "count", (lua_Number)sites->count);
     core_set_number(L, "slid", sites_slid(sites));
     core_set_boolean(L, "at_entry", at_entry);
@@ -488,6 +532,7 @@ static int sites_expect_all(lua_State *L)
     self->arena.exhausted = core_no_memory;
     self->arena.context = L;
     slide_settle(&self->sites, &reads, &self->arena, &stand);
+    sites_forget_reentries(&self->sites);
     for (size_t i = 0; i < self->sites.count; i++)
         if (self->sites.items[i].shape || self->sites.items[i].moved)
             site_stay(&self->sites.items[i]);

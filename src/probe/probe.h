@@ -52,6 +52,8 @@ struct site {
     bool of_go;      /* in a program of Go, whose functions are called in another way than C's */
     bool is_exit;    /* one of the instructions that the function returns by (probe/spec/return_sites.h) */
     const char *why; /* it stands there, for people; NULL: nothing to say. Static */
+    /* the function jumps to its own first instruction: how that is told from a call; NULL: it does not */
+    struct reentries *reentries;
 };
 
 /* Whether the probe of a function's entry may stand further in, where the kernel emulates the instruction
@@ -133,6 +135,8 @@ size_t slide_count(const struct sites *sites, const struct entry_reads *reads);
 /* Moves all of SITES back; or SITE alone. */
 void slide_back(struct sites *sites);
 void site_stay(struct site *site);
+/* For programs that do not tell calls from jumps of functions to their own entries: nothing marks those. */
+void sites_forget_reentries(struct sites *sites);
 /* Where the registers of the entry are at SITE, for people, malloc'd: "rdi = rbx, rsi gone, rsp = rsp + 24"; not the
  * flags, which are gone nearly everywhere. NULL where all are as they were, or there is no memory. */
 char *slide_describe(const struct site *site);

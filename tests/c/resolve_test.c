@@ -151,11 +151,14 @@ static void test_refusals(void)
     refuses(pid, fifo, "not a regular file");
     refuses(pid, spec_of(in_dir("program.c"), "main"), "not an ELF");
     finds(pid, "libc:malloc", "malloc", NULL, base_of(pid, "/libc.so.6"));
-    finds(pid, "libc:pthread_cond_wait", "pthread_cond_wait", NULL, base_of(pid, "/libc.so.6"));
-    struct resolved now = resolve(pid, "libc:pthread_cond_wait"),
+    finds(pid, "libc:pthread_cond_wait+0", "pthread_cond_wait", NULL, base_of(pid, "/libc.so.6"));
+    struct resolved now = resolve(pid, "libc:pthread_cond_wait+0"), all = resolve(pid, "libc:pthread_cond_wait"),
                     old = resolve(pid, "libc:pthread_cond_wait@GLIBC_2.2.5");
-    if (old.result == 0) /* x86_64's C library has both versions */
+    if (old.result == 0) { /* x86_64's C library has both versions */
         ok(now.sites->address != old.sites->address, "a version names another function than the default");
+        is_int(all.count, 2, "the name alone means both");
+    }
+    sites_free(all.sites, all.count);
     sites_free(now.sites, now.count);
     sites_free(old.sites, old.count);
     refuses(pid, "libc:malloc@NOSUCH_1.0", "no such function");

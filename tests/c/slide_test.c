@@ -129,7 +129,11 @@ static const struct example examples[] = {
     {"lock inc [rdi]; a nop of 5 bytes", &x86, "f0 ff 07 0f 1f 44 00 00 c3", 0, 0, "no place that sees each call", 0},
     {"lock inc [rdi]; syscall", &x86, "f0 ff 07 0f 05 c3", 0, 0, "no place that sees each call", 0},
     {"lock inc [rsp]: the return address", &x86, "f0 ff 04 24 c3", 0, 0, "no place that sees each call", 0},
-    {"1: lock inc [rdi]; jne 1b", &x86, "f0 ff 07 75 fb c3", 0, 0, "no place that sees each call", 0},
+    {"lock inc [rdi]; jne, which others lead to", &x86, "f0 ff 07 75 fb c3", 0, 0, "no place that sees each call", 3},
+    {"lock inc [rdi]; xor eax, eax; jne, which others lead to: right behind", &x86, "f0 ff 07 31 c0 75 f9 c3", 3, 3,
+     "lock prefix", 5},
+    {"lock inc [rdi]; xor eax, eax; 1: dec esi; jne 1b: right behind", &x86, "f0 ff 07 31 c0 ff ce 75 fc c3", 3, 3,
+     "lock prefix", 0},
     {"lock inc [rdi]; 1: dec esi; jne 1b", &x86, "f0 ff 07 ff ce 75 fc c3", 0, 0, "no place that sees each call", 0},
     {"lock inc [rdi], and nothing", &x86, "f0 ff 07 | | c3", 0, 0, "no place that sees each call", 0},
     {"cmp edi, 5; ja; jmp by a slot", &x86, "83 ff 05 77 06 ff 25 00 01 00 00 c3", 3, 3, "would be stepped", 0},
@@ -334,15 +338,25 @@ static bool is_thread_offset(void *context, uint64_t address, int64_t *inside)
     return address == THREAD_OFFSET || address == OTHERS_OFFSET;
 }
 
-static const struct way_file file = {NULL, is_mapped, read_nothing, is_code, is_thread_offset, THREAD_SIZE};
+static uint64_t no_word(void *context, uint64_t address)
+{
+    (void)context;
+    (void)address;
+    return 0;
+}
+
+static const struct way_file file = {NULL, is_mapped, read_nothing, no_word, is_code, is_thread_offset, THREAD_SIZE};
 
 /* CODE with two bars: before | function | behind; with one: before | function; with none: the function. */
 static struct slide_code code_of(const struct example *example, uint8_t *bytes)
 {
     const char *text = example->code, *end = text + strlen(text), *bar = strchr(text, '|');
     const char *second = bar ? strchr(bar + 1, '|') : NULL;
-    struct slide_code code = {
-        .bytes = bytes, .limit = example->limit ? example->limit : UINT64_MAX, .address = ADDRESS, .file = &file};
+    struct slide_code code = {.bytes = bytes,
+                              .limit = example->limit ? example->limit : UINT64_MAX,
+                              .marked = UINT64_MAX,
+                              .address = ADDRESS,
+                              .file = &file};
     /* "f3 0f | | 53": nothing before */
     if (bar && second && bar != text && second == bar + 2) {
         code.size = read_hex(text, bar, bytes);
@@ -414,8 +428,12 @@ static void try_way(size_t number)
     const struct arch_code *arch = *ways[number].arch;
     size_t size = read_hex(ways[number].code, ways[number].code + strlen(ways[number].code), bytes);
     size_t rest = read_hex(arch == x86 ? "53 5b c3" : "10 00 00 14", NULL, bytes + size);
-    struct slide_code code = {
-        .bytes = bytes, .size = size + rest, .limit = UINT64_MAX, .address = ADDRESS, .file = &file};
+    struct slide_code code = {.bytes = bytes,
+                              .size = size + rest,
+                              .limit = UINT64_MAX,
+                              .marked = UINT64_MAX,
+                              .address = ADDRESS,
+                              .file = &file};
     slide_find(arch, &code, SLIDE_EXACT, &place);
     write_values(arch, &place, text, sizeof text);
     is_int(place.distance, ways[number].values ? (int64_t)size : 0, "%s: %s", arch->name, ways[number].name);

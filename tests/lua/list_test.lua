@@ -114,8 +114,8 @@ like(run.out, "^uprobe:/%S+/shop:deliver\n    street char %*  %(e%.args%.street%
   "    pieces long int  %(e%.args%.pieces%)\n", "… and its arguments by name")
 run = target.uplua "-v --list uretprobe:./build/targets/calls:negative"
 like(run.out, "\n    n int  %(e%.args%.n%)\n    returns int  %(e%.ret%)\n    file offset ", "what a function returns")
-run = target.uplua "-v --list 'uprobe:libc:pthread_spin_*'"
-like(run.out, "\nleft out: pthread_spin_lock: the kernel puts no probe on its first instruction\n",
+run = target.uplua "-v --list 'uprobe:./build/targets/locked_begins:s*'"
+like(run.out, "\nleft out: shared: the kernel puts no probe on its first instruction\n",
   "and what is left out")
 
 -- The kernel's: a tracepoint whose fields the manual of the kernel fixes, and a system call's arguments.
@@ -148,10 +148,10 @@ for _, entry in ipairs(found) do
   end
 end
 is(places, 4, "all places")
-found = cjson.decode(target.uplua("--json --list 'uprobe:libc:pthread_spin_*'").out)
+found = cjson.decode(target.uplua("--json --list 'uprobe:./build/targets/locked_begins:s*'").out)
 local left_out = {}
 for _, entry in ipairs(found) do left_out[#left_out + 1] = entry.left_out end
-is(table.concat(left_out, " "), "pthread_spin_lock", "--json: what is left out, with all that is known")
+is(table.concat(left_out, " "), "shared", "--json: what is left out, with all that is known")
 found = cjson.decode(target.uplua("--json -v --list tracepoint:sched:sched_switch").out)
 is(found[1].arguments[2].name .. found[1].arguments[2].type .. found[1].arguments[2].source, "prev_pidi32pid_t",
   "--json: fields")

@@ -19,7 +19,7 @@ COMPUTED_GOTOS := $(foreach compiler,gcc clang,$(foreach level,O1 O2,$(addprefix
 # Fortran, where its compiler is there: of each file by reference as it is written, and for the optimiser's places.
 FORTRAN := $(if $(if $(SYSROOT),,$(shell command -v gfortran)),$(foreach name,references procedures,$(addprefix $(OUT)/targets/$(name)-gfortran-,O0 O2)))
 
-TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionless $(OUT)/targets/computed_goto $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
+TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionless $(OUT)/targets/computed_goto $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths $(OUT)/targets/clone_names_other $(OUT)/targets/usdt_statics_too,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/leak-static $(OUT)/targets/usdt-static $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \
            $(OUT)/targets/chain-static-pie-clang $(OUT)/targets/chain-musl $(OUT)/targets/chain-musl-static \
            $(OUT)/targets/chain-musl-clang $(OUT)/targets/throws $(OUT)/targets/cxx_exceptions \
@@ -34,6 +34,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
            $(addprefix $(OUT)/targets/,sectionless sectionless-sysv libsectionless.so libsectionless-sysv.so) \
            $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
+           $(addprefix $(OUT)/targets/,libversions.so loop_to_entry-Os reentries-fixed reentries-packed usdt_statics-bare) \
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
            $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx) \
            $(addprefix $(OUT)/targets/,aligned_new aligned_requests aligned_requests-static cxx_pairs) $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
@@ -119,8 +120,8 @@ $(OUT)/targets/locked_first: tests/targets/locked_first.c tests/targets/noinline
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -o $@ $<
 
-# Its relocations are packed (DT_RELR), where the linker can.
-$(OUT)/targets/data_entries-packed: tests/targets/data_entries.c | $(CHECKED)
+# Whose relocations are packed (DT_RELR), where the linker can.
+$(OUT)/targets/%-packed: tests/targets/%.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -pie -Wl,-z,pack-relative-relocs -o $@ $<
 
@@ -194,6 +195,36 @@ $(addprefix $(OUT)/targets/,reports-fixed reports_calls-fixed): $(OUT)/targets/%
 $(OUT)/targets/reports_cxx: tests/targets/reports.cc tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) -std=c++17 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -fno-optimize-sibling-calls -o $@ $<
+
+# With a clone of a function.
+$(OUT)/targets/clones: tests/targets/clones.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O3 -fipa-cp-clone -g -Wall -Wextra -o $@ $<
+
+# Of two files, which have variables and functions of the same names.
+$(OUT)/targets/clone_names $(OUT)/targets/usdt_statics: $(OUT)/targets/%: tests/targets/%.c tests/targets/%.h tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o $@ $< $(filter-out $<,$(wildcard tests/targets/$*_*.c))
+
+$(OUT)/targets/clone_names: tests/targets/clone_names_other.c
+$(OUT)/targets/usdt_statics: tests/targets/usdt_statics_too.c examples/usdt.h
+
+$(OUT)/targets/usdt_statics-bare: tests/targets/usdt_statics.c tests/targets/usdt_statics_too.c tests/targets/usdt_statics.h tests/targets/noinline.h examples/usdt.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -Wall -Wextra -fno-omit-frame-pointer -o $@ $(filter %.c,$^)
+
+# Several versions of one function, and a program that calls the older ones.
+$(OUT)/targets/libversions.so: tests/targets/libversions.c tests/targets/libversions.map tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -shared -Wl,--version-script=tests/targets/libversions.map -o $@ $<
+
+$(OUT)/targets/versions: tests/targets/versions.c $(OUT)/targets/libversions.so | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -o $@ $< $(OUT)/targets/libversions.so -Wl,-rpath,'$$ORIGIN'
+
+$(OUT)/targets/loop_to_entry-Os: tests/targets/loop_to_entry.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -Os -g -Wall -Wextra -o $@ $<
 
 # As distributions build: optimised and without frame pointers.
 CHAIN_FLAGS := -std=gnu11 -O2 -g -Wall -Wextra -fomit-frame-pointer -fasynchronous-unwind-tables -pthread $(PROTECT)

@@ -205,7 +205,11 @@ target has mapped or is going to map. A spec is one of
   {
     head = { "spec", "" },
     { [[`BINARY:FUNCTION`]],
-      [[the function of that name]] },
+      [[the function of that name, with all its versions, and with the clones that compilers have made of it]] },
+    { [[`BINARY:FUNCTION@VERSION`, `BINARY:FUNCTION.constprop.0`]],
+      [[that version alone, `memcpy@GLIBC_2.2.5`, or that clone]] },
+    { [[`BINARY:FUNCTION+0`]],
+      [[the function itself alone, in the version that programs are linked with: neither clones nor older versions]] },
     { [[`BINARY:str*`]],
       [[all functions that match, file-local ones too: by symbol, or by readable C++ and Rust name (`operator
         new*`); `*`, `?` and `[…]` as in the shell. `e.func` tells which was hit]] },
@@ -274,6 +278,23 @@ needs a larger stack first hits the entry twice; its return is seen once. Return
 end in a jump to another function, are neither seen nor counted. Functions without any return instruction are refused.
 The tests do by hand what Go does (tests/targets/goroutines.c); it was also tried with Go 1.19.
 
+**Clones and versions.** Of a function that some callers pass a constant to, gcc makes a clone for these,
+`calc.constprop.0`; so it does to leave out an argument (`.isra.0`), or where files are optimised together
+(`.lto_priv.0`). A library may keep older versions of a function for programs that were linked with it then: `nm -D`
+prints `foo@V1` of one, and `foo@@V2` of the default. A name without such an end means all of these, and so does a
+pattern that matches it: each is called as the function. `e.func` tells them apart, `calc`, `calc.constprop.0`, `foo`,
+`foo@V1`, and `uplua --list` says which belong together. Arguments by name are those of each; one that a clone does not
+have, or has elsewhere, is refused, and the message says so. What a compiler has cut off a function, `calc.part.0` and
+`calc.cold`, is no entry of it: it is probed by its own name alone. Of a global function's name, functions that other
+files have for themselves are not meant, nor their clones, as far as the symbol table tells the files apart. The `@` of
+a version stands behind the colon; the one before a source file stands before it, `BINARY@FILE:LINE`.
+
+**Loops that begin at the entry.** Some functions jump to their own first instruction, for instance of `do … while`
+loops. A probe there is hit once a round, and the CPU traps after each round of a string instruction with a `rep`
+prefix. These rounds are no calls: uplua puts further probes on the jumps, which tell the handler's program that what
+comes next is none; each costs a hit in each round. Where that cannot be, as of a jump by a table, a message names the
+function, and each round counts as a call.
+
 **Indirect functions** (58 of libc's: `strlen`, `memcpy`) are probed at the implementation that the target uses. For a
 running process, the word that its loader has written tells which. For a command and for the whole machine it is the
 implementation that uplua itself uses of that library.
@@ -300,8 +321,8 @@ hand there is `slide = false`.
 
 On an instruction with a lock prefix the kernel puts no probe. A function that begins with one, as reference counts do,
 is probed behind it: a call that faults there, as its address is wrong, is not counted. If the handler reads memory or a
-register that the instruction writes, if something jumps behind it, or if the function jumps to its own beginning, it is
-refused, and a pattern leaves it out.
+register that the instruction writes, if something jumps behind it, or if the rounds of a loop that begins there cannot
+be told from calls, it is refused, and a pattern leaves it out.
 ]==],
 
   {

@@ -7,6 +7,7 @@
 --   places      of a USDT probe: { { count, semaphore, arguments, problem }, … }, one for each set of places at which
 --               that is the same
 --   offset, at, why   of a function: the file offset of its probe, how far behind the entry that is, and why there
+--   of          what the function has to do with another one: "a clone of calc"
 --   what        what can be given where the spec has words in capitals; the size of a variable
 -- or it has `left_out`, a function that a pattern names and that is not probed, and `why`.
 local core           = require "uplua.core"
@@ -43,7 +44,8 @@ end
 
 local function print_text(entry, verbose)
   if entry.probe then
-    print(text.escape(entry.probe) .. (entry.what and "  " .. entry.what or ""))
+    local more = entry.what or entry.of
+    print(text.escape(entry.probe) .. (more and "  " .. text.escape(more) or ""))
     if verbose then print_details(entry) end
   elseif verbose then
     print(("left out: %s: %s"):format(text.escape(entry.left_out), entry.why))

@@ -94,7 +94,7 @@ void entry_settle(struct function *function)
 
 /* --- reading --- */
 
-static struct operand cookie_field(struct lower *lower, int64_t shift, int64_t mask)
+struct operand entry_cookie(struct lower *lower, int64_t shift, int64_t mask)
 {
     struct program *program = lower->program;
     struct operand cookie = machine_call_pure(program, BPF_FUNC_get_attach_cookie, &lower->context, 1);
@@ -105,7 +105,7 @@ static struct operand cookie_field(struct lower *lower, int64_t shift, int64_t m
 struct operand entry_slid(struct lower *lower)
 {
     int slid = lower->function->handler->stand.slid;
-    return slid >= 0 ? operand_immediate(slid) : cookie_field(lower, COOKIE_SLID_SHIFT, COOKIE_SLID_MASK);
+    return slid >= 0 ? operand_immediate(slid) : entry_cookie(lower, COOKIE_SLID_SHIFT, COOKIE_SLID_MASK);
 }
 
 static struct operand load(struct lower *lower, unsigned word)
@@ -120,7 +120,7 @@ static struct operand stack_pointer(struct lower *lower)
     struct operand now = load(lower, (unsigned)arch_cpu.stack_pointer / 8);
     if (moved >= 0)
         return moved ? machine_alu(program, BPF_ADD, now, operand_immediate(moved)) : now;
-    struct operand words = cookie_field(lower, COOKIE_MOVED_SHIFT, COOKIE_MOVED_MASK);
+    struct operand words = entry_cookie(lower, COOKIE_MOVED_SHIFT, COOKIE_MOVED_MASK);
     return machine_alu(program, BPF_ADD, now, machine_alu(program, BPF_LSH, words, operand_immediate(3)));
 }
 
@@ -158,7 +158,7 @@ static struct operand choose(struct lower *lower, unsigned word)
     struct program *program = lower->program;
     const struct entry_stand *stand = &lower->function->handler->stand;
     struct slot *slot = program_slot(program, 8);
-    struct operand number = cookie_field(lower, COOKIE_SHAPE_SHIFT, COOKIE_SHAPE_MASK);
+    struct operand number = entry_cookie(lower, COOKIE_SHAPE_SHIFT, COOKIE_SHAPE_MASK);
     struct machine_block *done = machine_block(program);
     struct machine_block *ways[ENTRY_SHAPES] = {NULL};
     for (size_t i = 1; i < stand->shape_count; i++) {

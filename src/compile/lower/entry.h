@@ -10,6 +10,8 @@ void entry_settle(struct function *function);
 struct operand entry_word(struct lower *lower, unsigned word);
 /* Whether that is elsewhere than in the context at some of the probe's sites. */
 bool entry_has_moved(const struct lower *lower, unsigned word);
+/* A field of the probe's cookie (sys/cookie.h). */
+struct operand entry_cookie(struct lower *lower, int64_t shift, int64_t mask);
 /* Bytes between the entry and the probe. */
 struct operand entry_slid(struct lower *lower);
 /* True if the registers that a walk up the stack begins with are as they were. */

@@ -8,6 +8,7 @@
 #include "compile/lower/entry.h"
 #include "compile/lower/lower.h"
 #include "compile/lower/pairing.h"
+#include "compile/lower/reentry.h"
 #include "sys/feature.h"
 
 static const struct provider *provider_of(const struct lower *lower)
@@ -136,9 +137,12 @@ static void session(struct lower *lower)
     machine_place(program, at_entry);
     state_expect_awake(lower, 1); /* 1: it needs no return */
     filter_lower(lower, 1, true);
+    reentry_expect_call(lower, 1);
     lower->pairing->save(lower, 1);
     machine_place(program, at_return);
     elapsed_end(lower);
+    if (!is_paired(lower))
+        state_expect_awake(lower, 0);
     filter_lower(lower, 0, false);
     lower->pairing->recover(lower);
 }
@@ -146,6 +150,7 @@ static void session(struct lower *lower)
 void probe_declare(struct lower *lower, struct object *result)
 {
     func_names_declare(lower, result);
+    compile_expect(lower->compiler, lower->function->position, reentry_declare(lower, result));
     if (lower->pairing)
         compile_expect(lower->compiler, lower->function->position, lower->pairing->declare(lower, result));
 }
@@ -165,7 +170,9 @@ void probe_prologue(struct lower *lower)
     struct handler *handler = lower->function->handler;
     const struct compile_options *options = lower->function->options;
     struct arena *arena = lower->function->arena;
-    handler->session = lower->saved_count && options->session_is_return && lower->pairing && lower->pairing->sessions;
+    /* In a session the entry tells the kernel whether to follow the call. */
+    handler->session = (lower->saved_count || handler->stand.reenters) && options->session_is_return &&
+                       lower->pairing && lower->pairing->sessions;
     const char *name = arena_format(arena, "uplua_handler%zu", lower->function->handler_number);
     memcpy(handler->program, name, strlen(name) + 1);
     begin_program(lower, name,
@@ -180,6 +187,10 @@ void probe_prologue(struct lower *lower)
         if (!is_paired(lower))
             state_expect_awake(lower, 0);
         filter_lower(lower, 0, true);
+        if (is_return(lower))
+            reentry_expect_first_return(lower);
+        else
+            reentry_expect_call(lower, 0);
         if (handler->raw && !is_return(lower))
             syscall_expect_native(lower);
         if (lower->pairing)
@@ -201,6 +212,7 @@ struct program *probe_entry_half(struct lower *lower)
     begin_program(lower, name, provider_attach_type(provider_of(lower), handler->at_entry));
     state_expect_awake(lower, 0);
     filter_lower(lower, 0, false);
+    reentry_expect_call(lower, 0);
     lower->pairing->save(lower, 0);
     lower_fatal_losses(lower);
     return lower->program;

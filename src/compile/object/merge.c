@@ -102,7 +102,7 @@ int object_merge(struct object *object, const char *function)
         size_t count = 0;
         if (!can_join(first, function))
             continue;
-        for (size_t k = i; k < programs; k++)
+        for (size_t k = i; k < programs && count < COOKIE_HANDLER_MASK; k++)
             if (can_join(&object->programs[k], function) && are_alike(first, &object->programs[k]))
                 members[count++] = k;
         if (count == 1)

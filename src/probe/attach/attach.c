@@ -6,6 +6,7 @@
 #include "probe/attach/link.h"
 #include "probe/attach/translator.h"
 #include "probe/probe.h"
+#include "probe/reentry.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/cookie.h"
@@ -91,7 +92,24 @@ static uint64_t cookie_of(const struct uprobe_attach *attach, const struct site 
 {
     return attach->cookie | (uint64_t)site->slid << COOKIE_SLID_SHIFT | (uint64_t)site->entry << COOKIE_ENTRY_SHIFT |
            (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT | (uint64_t)(site->moved / 8) << COOKIE_MOVED_SHIFT |
-           (uint64_t)site->shape << COOKIE_SHAPE_SHIFT;
+           (uint64_t)site->shape << COOKIE_SHAPE_SHIFT |
+           (uint64_t)(site->reentries && site->reentries->repeats ? COOKIE_REPEATS : COOKIE_CALL) << COOKIE_ROLE_SHIFT;
+}
+
+/* At how many places the program takes down what comes next, of SITE's function. */
+static size_t marks_of(const struct uprobe_attach *attach, const struct site *site)
+{
+    bool is_entry = attach->kind == ATTACH_ENTRY || attach->kind == ATTACH_SESSION;
+    return is_entry && site->reentries ? site->reentries->count : 0;
+}
+
+/* Where mark NUMBER of SITE is, in *COOKIE what the program is told there. */
+static uint64_t mark_at(const struct uprobe_attach *attach, const struct site *site, size_t number, uint64_t *cookie)
+{
+    const struct reentry_mark *mark = &site->reentries->marks[number];
+    *cookie = attach->cookie | (uint64_t)(site - attach->sites) << COOKIE_SITE_SHIFT |
+              (uint64_t)(mark->passed ? COOKIE_PASSED : COOKIE_REENTERS) << COOKIE_ROLE_SHIFT;
+    return site->offset - site->slid + mark->inside;
 }
 
 /* Places in one file, as the kernel wants them. */
@@ -174,11 +192,20 @@ static int refuse(const struct uprobe_attach *attach, const struct site *site, s
     return link_refuse(attach->link, site->function) < 0 ? error_set(err, -ENOMEM, "out of memory") : 1;
 }
 
-/* All SITES lie in one file. WORDS: room for three for each of them. */
-static int attach_multi(const struct uprobe_attach *attach, const struct site *sites, uint64_t *words, size_t count,
-                        struct error *err)
+/* How many places the program is to run at, of the COUNT SITES and the marks in their functions. */
+static size_t count_places(const struct uprobe_attach *attach, const struct site *sites, size_t count)
 {
-    uint64_t *offsets = words, *cookies = words + count, *semaphores = words + 2 * count;
+    size_t places = count;
+    for (size_t i = 0; i < count; i++)
+        places += marks_of(attach, &sites[i]);
+    return places;
+}
+
+/* All SITES lie in one file. WORDS: room for three for each of the ROOM places. */
+static int attach_multi(const struct uprobe_attach *attach, const struct site *sites, uint64_t *words, size_t room,
+                        size_t count, struct error *err)
+{
+    uint64_t *offsets = words, *cookies = words + room, *semaphores = words + 2 * room;
     struct places places = {offsets, cookies, have_semaphores(sites, count) ? semaphores : NULL};
     size_t meant = 0;
     for (size_t i = 0; i < count; i++) {
@@ -190,6 +217,8 @@ static int attach_multi(const struct uprobe_attach *attach, const struct site *s
         offsets[meant] = sites[i].offset;
         cookies[meant] = cookie_of(attach, &sites[i]);
         semaphores[meant++] = sites[i].semaphore;
+        for (size_t mark = 0; mark < marks_of(attach, &sites[i]); mark++, meant++)
+            offsets[meant] = mark_at(attach, &sites[i], mark, &cookies[meant]);
     }
     for (size_t i = 0; i < attach->pid_count && meant; i++) {
         attach->link->pid = attach->pids[i];
@@ -200,9 +229,26 @@ static int attach_multi(const struct uprobe_attach *attach, const struct site *s
     return 0;
 }
 
+/* Attaches by perf events what PROBE says, for SITE; where that is one of SEVERAL, the kernel may refuse it. */
+static int attach_event(const struct uprobe_attach *attach, const struct site *site, struct perf_uprobe *probe,
+                        bool several, struct error *err)
+{
+    for (size_t i = 0; i < attach->pid_count; i++) {
+        probe->pid = attach->link->pid = attach->pids[i];
+        int fd = perf_uprobe_attach(attach->program, probe);
+        if (is_refusal(fd) && several)
+            return link_refuse(attach->link, site->function) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+        int result = link_keep(attach->link, fd);
+        if (result < 0)
+            return failed(result, site, err);
+    }
+    return 0;
+}
+
 static int attach_perf(const struct uprobe_attach *attach, const struct site *sites, size_t count, struct error *err)
 {
-    for (size_t s = 0; s < count; s++) {
+    int result = 0;
+    for (size_t s = 0; s < count && result == 0; s++) {
         int refused = is_meant(attach, &sites[s]) ? refuse(attach, &sites[s], err) : 1;
         if (refused < 0)
             return refused;
@@ -215,30 +261,24 @@ static int attach_perf(const struct uprobe_attach *attach, const struct site *si
             .cookie = cookie_of(attach, &sites[s]),
             .semaphore = sites[s].semaphore,
         };
-        for (size_t i = 0; i < attach->pid_count; i++) {
-            probe.pid = attach->link->pid = attach->pids[i];
-            int fd = perf_uprobe_attach(attach->program, &probe);
-            if (is_refusal(fd) && count > 1) {
-                if (link_refuse(attach->link, sites[s].function) < 0)
-                    return error_set(err, -ENOMEM, "out of memory");
-                break;
-            }
-            int result = link_keep(attach->link, fd);
-            if (result < 0)
-                return failed(result, &sites[s], err);
+        result = attach_event(attach, &sites[s], &probe, count > 1, err);
+        for (size_t mark = 0; mark < marks_of(attach, &sites[s]) && result == 0; mark++) {
+            probe.offset = mark_at(attach, &sites[s], mark, &probe.cookie);
+            result = attach_event(attach, &sites[s], &probe, false, err);
         }
     }
-    return 0;
+    return result;
 }
 
 static int attach_places(const struct uprobe_attach *attach, const struct site *sites, size_t count, struct error *err)
 {
     if (attach->kind != ATTACH_SESSION && !feature_available(FEATURE_UPROBE_MULTI))
         return attach_perf(attach, sites, count, err);
-    uint64_t *words = calloc(count, 3 * sizeof *words);
+    size_t room = count_places(attach, sites, count);
+    uint64_t *words = calloc(room, 3 * sizeof *words);
     if (!words)
         return error_set(err, -ENOMEM, "out of memory");
-    int result = attach_multi(attach, sites, words, count, err);
+    int result = attach_multi(attach, sites, words, room, count, err);
     free(words);
     return result;
 }

@@ -53,11 +53,12 @@ struct function_symbol {
     size_t name_length;
     const char *version; /* NULL: none is known; gone after the visit */
     uint64_t address, size;
-    bool typed;  /* its symbol says that it is a function; else a label in assembly, or */
-    bool data;   /* a variable, which is visited for the sake of a good message */
-    bool ifunc;  /* chooses an implementation at start: the address is that of the resolver */
-    bool global; /* global or weak */
-    bool old;    /* a version that new programs are not linked against */
+    bool typed;    /* its symbol says that it is a function; else a label in assembly, or */
+    bool data;     /* a variable, which is visited for the sake of a good message */
+    bool ifunc;    /* chooses an implementation at start: the address is that of the resolver */
+    bool global;   /* global or weak */
+    bool old;      /* a version that new programs are not linked against */
+    unsigned file; /* which source file has it, as a number among those of .symtab; 0: not known, as of global ones */
 };
 
 /*

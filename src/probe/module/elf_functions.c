@@ -54,10 +54,14 @@ int binary_functions(const struct binary *binary, function_visit *visit, void *c
             if (types[t] == SHT_DYNSYM)
                 result = symbol_table_read_versions(&table);
             const Elf64_Sym *symbol;
+            unsigned file = 0; /* what is local stands behind the symbol of its file */
             for (size_t i = 0; !result && (symbol = symbol_table_at(&table, i)); i++) {
                 struct function_symbol function;
-                if (read_function(&table, symbol, i, &function))
-                    result = visit(&function, context);
+                file += ELF64_ST_TYPE(symbol->st_info) == STT_FILE;
+                if (!read_function(&table, symbol, i, &function))
+                    continue;
+                function.file = function.global ? 0 : file;
+                result = visit(&function, context);
             }
         }
         symbol_table_close(&table);

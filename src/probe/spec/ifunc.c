@@ -15,7 +15,7 @@ enum { MAX_RELOCATIONS = 1 << 22 }; /* of one section; a browser has 1.5 million
 /* What is looked for, and where. */
 struct ifunc {
     const struct binary *binary; /* of the function */
-    const char *name;
+    const struct ifunc_name *name;
     uint64_t resolver, bias; /* BIAS: what its ELF addresses differ from the process's by */
     pid_t pid;
     const struct maps *maps;
@@ -33,6 +33,14 @@ static uint64_t read_slot(const struct ifunc *ifunc, uint64_t slot)
     return value != ifunc->resolver && binary_offset(ifunc->binary, value, &offset) == 0 ? value : 0;
 }
 
+/* True if the version that the symbol NUMBER is linked with may be the function's. */
+static bool is_version(const struct ifunc *ifunc, const struct symbol_table *symbols, size_t number)
+{
+    bool old;
+    const char *version = ifunc->name->version ? symbol_table_version(symbols, number, &old) : NULL;
+    return !version || strcmp(version, ifunc->name->version) == 0;
+}
+
 /* True if RELOCATION of a module gives a slot the address of the function sought. OWN: the module defines it. */
 static bool is_wanted(const struct ifunc *ifunc, struct symbol_table *symbols, const Elf64_Rela *relocation, bool own)
 {
@@ -42,7 +50,7 @@ static bool is_wanted(const struct ifunc *ifunc, struct symbol_table *symbols, c
         return own && (uint64_t)relocation->r_addend == ifunc->resolver;
     const Elf64_Sym *symbol = number && !relocation->r_addend ? symbol_table_at(symbols, number) : NULL;
     const char *name = symbol ? symbol_table_name(symbols, symbol) : NULL;
-    return name && strcmp(name, ifunc->name) == 0;
+    return name && strcmp(name, ifunc->name->name) == 0 && is_version(ifunc, symbols, number);
 }
 
 /* Looks for the implementation in the slots of MODULE. 0, or -ENOMEM. */
@@ -53,7 +61,8 @@ static int search_module(struct ifunc *ifunc, const struct binary *module, bool 
     uint64_t bias;
     if (!binary_bias(module, ifunc->maps, &bias))
         return 0;
-    bool exhausted = symbol_table_open(&symbols, elf, section_find(elf, SHT_DYNSYM, NULL), SECTION_MAX) == -ENOMEM;
+    int opened = symbol_table_open(&symbols, elf, section_find(elf, SHT_DYNSYM, NULL), SECTION_MAX);
+    bool exhausted = opened == -ENOMEM || (opened == 0 && symbol_table_read_versions(&symbols) == -ENOMEM);
     for (size_t s = 0; s < elf->section_count && !ifunc->found && !exhausted; s++) {
         size_t size;
         if (elf->sections[s].sh_type != SHT_RELA)
@@ -92,7 +101,8 @@ static int search_process(struct ifunc *ifunc)
     return result == -ENOMEM ? result : 0;
 }
 
-int ifunc_implementation(const struct binary *binary, const char *name, uint64_t resolver, pid_t pid, uint64_t *address)
+int ifunc_implementation(const struct binary *binary, const struct ifunc_name *name, uint64_t resolver, pid_t pid,
+                         uint64_t *address)
 {
     struct maps maps = {0};
     struct ifunc ifunc = {.binary = binary, .name = name, .resolver = resolver, .pid = pid, .maps = &maps};

@@ -5,6 +5,7 @@
 
 #include "arch/arch.h"
 #include "probe/probe.h"
+#include "probe/reentry.h"
 #include "probe/spec/slide.h"
 #include "sys/cookie.h"
 
@@ -108,10 +109,15 @@ static int join(bool first, int common, int value)
     return first || common == value ? value : -1;
 }
 
-void slide_settle(struct sites *sites, const struct entry_reads *reads, struct arena *arena, struct entry_stand *stand)
+void slide_settle(struct sites *sites, const struct entry_reads *given, struct arena *arena, struct entry_stand *stand)
 {
     struct entry_shape *shapes = arena_allocate(arena, ENTRY_SHAPES * sizeof *shapes);
+    struct entry_reads with_pointer = *given, *reads = &with_pointer;
     *stand = (struct entry_stand){.entry = -1, .shapes = shapes, .shape_count = 1}; /* 0: all are where they were */
+    for (size_t i = 0; i < sites->count; i++)
+        stand->reenters |= sites->items[i].reentries && !sites->items[i].reentries->unknown;
+    if (stand->reenters) /* which are told from calls by the stack pointer */
+        reads->registers |= UINT64_C(1) << arch_code()->stack_pointer;
     bool first = true;
     for (size_t i = 0; i < sites->count; i++) {
         struct site *site = &sites->items[i];
@@ -144,6 +150,14 @@ size_t slide_count(const struct sites *sites, const struct entry_reads *reads)
         count += !site->is_exit && (find_missing(site, reads) ? site->first : site->entry) != ENTRY_STEPPED;
     }
     return count;
+}
+
+void sites_forget_reentries(struct sites *sites)
+{
+    for (size_t i = 0; i < sites->count; i++) {
+        free(sites->items[i].reentries);
+        sites->items[i].reentries = NULL;
+    }
 }
 
 void site_stay(struct site *site)

@@ -15,14 +15,20 @@
 #include "probe/spec/ifunc.h"
 #include "probe/spec/return_sites.h"
 #include "probe/spec/site_check.h"
+#include "sym/clone.h"
 #include "sym/demangle.h"
 
 enum { MAX_MATCHES = 1 << 20 }; /* the kernel's limit for one uprobe_multi link */
 
 struct match {
     char *name;
+    char *label; /* what tells it from others of that name: "memcpy@GLIBC_2.2.5" of a version that is not the default */
+    char *version; /* NULL: none is known */
     uint64_t address, size;
+    unsigned file; /* as struct function_symbol has it */
     bool ifunc, global, old;
+    bool clone;     /* it is meant as what the function of the spec's name was made into (sym/clone.h), … */
+    bool is_static; /* … of one that has that name in its own file only */
 };
 
 struct function_search {
@@ -53,30 +59,75 @@ static bool demangled_matches(const struct spec *spec, const char *name)
            text_matches(spec, demangle_bare(name));
 }
 
-static bool name_matches(const struct function_search *search, const struct function_symbol *function)
+/* Whether the spec means what the symbol NAME is called by. */
+static bool is_named(const struct function_search *search, const char *name)
 {
     const struct spec *spec = search->spec;
-    if (search->demangled || spec->pattern) {
-        char name[4096];
-        if (function->name_length >= sizeof name)
-            return false;
-        memcpy(name, function->name, function->name_length);
-        name[function->name_length] = '\0';
-        if ((search->demangled || fnmatch(spec->function, name, 0) != 0) && !demangled_matches(spec, name))
-            return false;
-    } else if (strncmp(spec->function, function->name, function->name_length) != 0 ||
-               spec->function[function->name_length]) {
-        return false;
-    }
-    /* "malloc@GLIBC" is enough where the version is GLIBC_2.2.5. */
+    if (!search->demangled &&
+        (strcmp(spec->function, name) == 0 || (spec->pattern && fnmatch(spec->function, name, 0) == 0)))
+        return true;
+    return (search->demangled || spec->pattern) && demangled_matches(spec, name);
+}
+
+/* Whether a spec means a symbol. */
+enum meant { NOT_MEANT, MEANT, MEANT_AS_CLONE };
+
+/* Whether the spec means FUNCTION, by its own name or by that of the function that it is a clone of. */
+static enum meant is_meant(const struct function_search *search, const struct function_symbol *function,
+                           enum clone kind, size_t base)
+{
+    const struct spec *spec = search->spec;
+    char name[4096];
+    bool may_differ = search->demangled || spec->pattern;
+    /* Most names are others, which is soon seen. */
+    if (function->name_length >= sizeof name || (!may_differ && strncmp(spec->function, function->name, base) != 0))
+        return NOT_MEANT;
+    memcpy(name, function->name, function->name_length);
+    name[function->name_length] = '\0';
+    bool is_clone = kind == CLONE_WHOLE || kind == CLONE_PRIVATE;
+    if (spec->alone && is_clone && search->demangled)
+        return NOT_MEANT;
+    if (is_named(search, name))
+        return MEANT;
+    name[base] = '\0';
+    return is_clone && !spec->alone && is_named(search, name) ? MEANT_AS_CLONE : NOT_MEANT;
+}
+
+/* "malloc@GLIBC" is enough where the version is GLIBC_2.2.5. */
+static bool version_matches(const struct spec *spec, const struct function_symbol *function)
+{
     return !spec->version ||
            (function->version && strncmp(function->version, spec->version, strlen(spec->version)) == 0);
+}
+
+/* Fills MATCH from FUNCTION; false without memory. */
+static bool describe(const struct function_symbol *function, struct match *match)
+{
+    match->name = strndup(function->name, function->name_length);
+    match->version = function->version ? strdup(function->version) : NULL;
+    if (!match->name || (function->version && !match->version))
+        return false;
+    if (!function->old || !match->version)
+        match->label = strdup(match->name);
+    else if (asprintf(&match->label, "%s@%s", match->name, match->version) < 0)
+        match->label = NULL;
+    return match->label != NULL;
+}
+
+static void match_free(struct match *match)
+{
+    free(match->name);
+    free(match->label);
+    free(match->version);
 }
 
 static int collect(const struct function_symbol *function, void *context)
 {
     struct function_search *search = context;
-    if (!name_matches(search, function))
+    size_t base;
+    enum clone kind = clone_of(function->name, function->name_length, &base);
+    enum meant meant = is_meant(search, function, kind, base);
+    if (!meant || !version_matches(search->spec, function))
         return 0;
     uint64_t offset;
     if (function->data || binary_offset(search->binary, function->address, &offset) < 0) {
@@ -84,25 +135,25 @@ static int collect(const struct function_symbol *function, void *context)
         return 0;
     }
     /* A pattern takes functions only: labels in assembly may stand inside of one, and .cold is a part of one. */
-    if ((search->spec->pattern || search->demangled) &&
-        (!function->typed || memmem(function->name, function->name_length, ".cold", 5)))
+    if ((search->spec->pattern || search->demangled) && (!function->typed || kind == CLONE_PART))
         return 0;
     if (search->count == MAX_MATCHES)
         return -E2BIG;
     if (!array_room(&search->matches, search->count, &search->capacity, sizeof *search->matches))
         return -ENOMEM;
     struct match match = {
-        .name = strndup(function->name, function->name_length),
         .address = function->address,
         .size = function->size,
+        .file = function->file,
         .ifunc = function->ifunc,
         .global = function->global,
-        .old = function->old && !search->spec->version,
+        .old = function->old,
+        .clone = meant == MEANT_AS_CLONE,
+        .is_static = kind == CLONE_PRIVATE,
     };
-    if (!match.name)
-        return -ENOMEM;
+    bool described = describe(function, &match);
     search->matches[search->count++] = match;
-    return 0;
+    return described ? 0 : -ENOMEM;
 }
 
 /* What is probed first comes first; of one address only the first is kept. */
@@ -113,39 +164,90 @@ static int by_address(const void *a, const void *b)
         return x->address < y->address ? -1 : 1;
     if (x->ifunc != y->ifunc)
         return x->ifunc ? -1 : 1;
+    if (x->clone != y->clone)
+        return x->clone ? 1 : -1;
+    if (x->old != y->old)
+        return x->old ? 1 : -1;
     if (x->global != y->global)
         return x->global ? -1 : 1;
     return (x->size < y->size) - (x->size > y->size);
 }
 
-/* Drops what the name does not mean, and doubles. */
-static void choose(struct function_search *search)
+/*
+ * Whether MATCH, a clone, is one of a function that other files cannot name, and that is not the global one of the same
+ * name: the symbols of a file stand together.
+ */
+static bool is_clone_of_local(const struct function_search *search, const struct match *match)
 {
-    bool current = false, global = false;
-    for (size_t i = 0; i < search->count; i++)
-        current |= !search->matches[i].old;
-    for (size_t i = 0; i < search->count; i++)
-        global |= search->matches[i].global && !(current && search->matches[i].old);
+    if (match->is_static)
+        return true;
+    for (size_t i = 0; i < search->count && match->file; i++) {
+        const struct match *other = &search->matches[i];
+        if (!other->clone && !other->global && other->file == match->file)
+            return true;
+    }
+    return false;
+}
+
+/* What all matches of a search say. */
+struct census {
+    bool global;   /* one of them is */
+    bool current;  /* one is the version that programs are linked against */
+    bool complete; /* one has the very version that the spec names, not one that begins so */
+};
+
+static bool has_version(const struct match *match, const char *version)
+{
+    return match->version && strcmp(match->version, version) == 0;
+}
+
+static bool is_wanted(const struct function_search *search, const struct match *match, const struct census *census)
+{
+    const struct spec *spec = search->spec;
+    if (census->complete && !has_version(match, spec->version))
+        return false;
+    if (spec->alone && !spec->version && census->current && match->old)
+        return false;
+    if (spec->pattern || search->demangled || !census->global || match->global)
+        return true;
+    return match->clone && !is_clone_of_local(search, match);
+}
+
+/* Drops what the name does not mean, and doubles. 0 or -ENOMEM. */
+static int choose(struct function_search *search)
+{
+    struct census census = {0};
+    for (size_t i = 0; i < search->count; i++) {
+        const struct match *match = &search->matches[i];
+        census.global |= match->global && !match->clone;
+        census.current |= !match->old;
+        census.complete |= search->spec->version && has_version(match, search->spec->version);
+    }
     size_t kept = 0;
-    if (search->count)
-        qsort(search->matches, search->count, sizeof *search->matches, by_address);
+    if (!search->count)
+        return 0;
+    bool *wanted = calloc(search->count, sizeof *wanted);
+    if (!wanted)
+        return -ENOMEM;
+    qsort(search->matches, search->count, sizeof *search->matches, by_address);
+    for (size_t i = 0; i < search->count; i++)
+        wanted[i] = is_wanted(search, &search->matches[i], &census);
     for (size_t i = 0; i < search->count; i++) {
         struct match *match = &search->matches[i];
-        bool several = search->spec->pattern || search->demangled;
-        bool wanted = (!current || !match->old) && (several || !global || match->global) &&
-                      (kept == 0 || search->matches[kept - 1].address != match->address);
-        if (wanted)
+        if (wanted[i] && (kept == 0 || search->matches[kept - 1].address != match->address))
             search->matches[kept++] = *match;
         else
-            free(match->name);
+            match_free(match);
     }
     search->count = kept;
+    free(wanted);
+    return 0;
 }
 
 static void search_free(struct function_search *search)
 {
     for (size_t i = 0; i < search->count; i++)
-        free(search->matches[i].name);
+        match_free(&search->matches[i]);
     free(search->matches);
 }
 
@@ -176,10 +278,45 @@ static int stripped(const struct function_search *search, const char *names, str
                      usdt ? file : "", usdt ? "'" : "");
 }
 
+/* The versions of a function that a file has, for the message. */
+struct versions {
+    const struct function_search *search;
+    char text[512];
+    size_t used;
+};
+
+static int offer_version(const struct function_symbol *function, void *context)
+{
+    struct versions *versions = context;
+    const char *name = versions->search->spec->function;
+    if (!function->version || strlen(name) != function->name_length ||
+        memcmp(name, function->name, function->name_length) != 0)
+        return 0;
+    char one[256];
+    int length = snprintf(one, sizeof one, "%s%s%s", name, function->old ? "@" : "@@", function->version);
+    /* .symtab and .dynsym have the same ones. */
+    for (const char *at = versions->text; (at = strstr(at, one)); at++)
+        if (!at[length] || at[length] == ',')
+            return 0;
+    int added = snprintf(versions->text + versions->used, sizeof versions->text - versions->used, "%s%s",
+                         versions->used ? ", " : "", one);
+    if (added < 0 || versions->used + (size_t)added >= sizeof versions->text) {
+        versions->text[versions->used] = '\0';
+        return 1;
+    }
+    versions->used += (size_t)added;
+    return 0;
+}
+
 static int not_found(const struct function_search *search, const struct binary *debug, struct error *err)
 {
     const struct spec *spec = search->spec;
     const char *file = binary_module(search->binary)->name;
+    struct versions versions = {.search = search};
+    if (spec->version && !spec->pattern)
+        binary_functions(search->binary, offer_version, &versions);
+    if (versions.used)
+        return error_set(err, -ENOENT, "%s: no such function in %s, which has %s", spec->text, file, versions.text);
     if (search->elsewhere && !spec->pattern)
         return error_set(err, -ENOENT, "%s: %s in %s is not a function: it is data or lies outside of the code",
                          spec->text, spec->function, file);
@@ -281,7 +418,8 @@ static int append_chosen(const struct function_search *search, const struct matc
     for (size_t i = 0; i <= processes && result == 0 && !(i == processes && *added); i++) {
         pid_t pid = i < processes ? target->pids[i] : getpid();
         uint64_t last = place.address;
-        int found = ifunc_implementation(search->binary, match->name, match->address, pid, &place.address);
+        const struct ifunc_name name = {match->name, match->version};
+        int found = ifunc_implementation(search->binary, &name, match->address, pid, &place.address);
         if (found == -ENOMEM)
             return error_set(err, found, "out of memory");
         if (found < 0 || place.address == last)
@@ -293,15 +431,15 @@ static int append_chosen(const struct function_search *search, const struct matc
         if (decoded && !harm && instruction.refused && !instruction.vector)
             harm = SITE_REFUSED;
         if (harm)
-            result = site_list_skip(list, match->name, harm) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+            result = site_list_skip(list, match->label, harm) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
         else
             result = site_by_address(search->binary, &place, list, err);
         for (size_t s = before; s < list->count && result == 0; s++) {
-            char *name = strdup(match->name);
-            if (!name)
+            char *label = strdup(match->label);
+            if (!label)
                 return error_set(err, -ENOMEM, "out of memory");
             free(list->items[s].function);
-            list->items[s].function = name;
+            list->items[s].function = label;
         }
         *added = list->chosen = true;
     }
@@ -320,7 +458,7 @@ static int append_exits(const struct function_search *search, const struct match
     if (result == 0 && why && !spec->pattern)
         return error_set(err, -EINVAL, "%s: %s", spec->text, why);
     if (result == 0 && why)
-        result = site_list_skip(list, match->name, why);
+        result = site_list_skip(list, match->label, why);
     return result < 0 ? error_set(err, result, "out of memory") : 0;
 }
 
@@ -332,20 +470,21 @@ static int append(const struct function_search *search, const struct match *matc
     int result = match->ifunc && !spec->offset ? append_chosen(search, match, list, &chosen, err) : 0;
     if (result < 0 || chosen)
         return result;
-    if (match->ifunc && !spec->pattern)
+    bool is_one_of_several = spec->pattern || (match->old && !spec->version && search->count > 1);
+    if (match->ifunc && !is_one_of_several)
         return refuse_ifunc(search, debug, err);
     const char *denied = probe_denied(match->name, list->at_return && !list->by_instruction);
-    const char *why = spec->pattern ? unfit(search, match, denied) : NULL;
+    const char *why = is_one_of_several ? unfit(search, match, denied) : NULL;
     if (why)
-        return site_list_skip(list, match->name, why) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
+        return site_list_skip(list, match->label, why) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
     if (denied)
         return error_set(err, -EPERM, "%s: %s would crash or hang the program: %s%s", spec->text,
                          list->at_return ? "a return probe there" : "a probe there", denied,
                          list->at_return ? "; use uprobe" : "");
-    result = site_list_append(search->binary, spec->text, match->name, match->address + spec->offset, spec->offset,
+    result = site_list_append(search->binary, spec->text, match->label, match->address + spec->offset, spec->offset,
                               match->size, list, err);
     if (!result)
-        list->items[list->count - 1].of_pattern = spec->pattern;
+        list->items[list->count - 1].of_pattern = is_one_of_several;
     if (!result && !spec->offset && strstr(match->name, ".cold"))
         result = site_check_entry(search->binary, spec->text, &list->items[list->count - 1], list->at_return, err);
     return !result && list->at_return && return_sites_wanted(search->binary, list)
@@ -357,8 +496,8 @@ static int append(const struct function_search *search, const struct match *matc
 static int collect_all(struct function_search *search, struct binary **debug)
 {
     int result = binary_functions(search->binary, collect, search);
-    /* A pattern means local functions too, which only .symtab has. */
-    if (result == 0 && (search->count == 0 || (search->spec->pattern && !binary_has_symbols(search->binary))) &&
+    /* A pattern means local functions too, which only .symtab has; so are most clones. */
+    if (result == 0 && (search->count == 0 || (!search->spec->alone && !binary_has_symbols(search->binary))) &&
         (*debug || binary_open_debug(search->binary, debug) == 0))
         result = binary_functions(*debug, collect, search);
     return result;
@@ -378,8 +517,10 @@ int site_by_name(const struct binary *binary, const struct spec *spec, struct si
                   error_reason(result));
         goto out;
     }
-    choose(&search);
-    if (search.count == 0)
+    result = choose(&search);
+    if (result < 0)
+        error_set(err, result, "out of memory");
+    else if (search.count == 0)
         result = not_found(&search, debug, err);
     for (size_t i = 0; result == 0 && i < search.count; i++)
         result = append(&search, &search.matches[i], debug, list, err);

@@ -15,6 +15,7 @@ static void site_free(struct site *site)
     free(site->module);
     free(site->function);
     free(site->way);
+    free(site->reentries);
 }
 
 int site_list_add(struct site_list *list, const struct site *site)
@@ -82,6 +83,14 @@ static int by_place(const void *a, const void *b)
     return order ? order : x->is_exit - y->is_exit;
 }
 
+/* The same for sorting: of two names of one place, one of an older version comes last. */
+static int by_place_and_version(const void *a, const void *b)
+{
+    const struct site *x = a, *y = b;
+    int order = by_place(a, b);
+    return order ? order : !!strchr(x->function, '@') - !!strchr(y->function, '@');
+}
+
 /* Gives files that several paths lead to the first of these; 0 or -ENOMEM. */
 static int unify_paths(struct site_list *list)
 {
@@ -114,7 +123,7 @@ int site_list_drop_doubles(struct site_list *list)
     int result = unify_paths(list);
     if (result < 0 || !list->count)
         return result;
-    qsort(list->items, list->count, sizeof *list->items, by_place);
+    qsort(list->items, list->count, sizeof *list->items, by_place_and_version);
     for (size_t i = 0; i < list->count; i++) {
         if (kept && by_place(&list->items[kept - 1], &list->items[i]) == 0)
             site_free(&list->items[i]);

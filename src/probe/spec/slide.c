@@ -14,6 +14,7 @@ static const char off[] = SLIDE_PRICE " (slide = false)";
 static const char unsized[] = SLIDE_PRICE ": the function's length is not known, nor the jumps into it";
 static const char ending[] = SLIDE_PRICE ": no cheaper place sees every call";
 static const char reached[] = SLIDE_PRICE ": other code jumps to the instruction after it";
+static const char looped[] = SLIDE_PRICE ": a loop leads back to it before any cheaper place";
 static const char tabled[] = SLIDE_PRICE ": a jump of its own, maybe to the instruction after it, is not understood";
 static const char behind[] = "the kernel puts no probe on the function's first instruction, which has a lock prefix";
 static const char locked_off[] = "it has a lock prefix (slide = false)";
@@ -201,32 +202,17 @@ static struct slide_target find_candidate(const struct arch_code *arch, const st
     return best;
 }
 
-/* Whether the function jumps to its own first instruction, so that a hit may be a round of a loop. */
-static bool loops_to_entry(const struct arch_code *arch, const struct slide_code *code)
-{
-    for (size_t at = 0; at < code->size;) {
-        struct arch_instruction instruction;
-        if (!arch->decode(code->bytes + code->before + at, code->size - at, &instruction))
-            return true;
-        if (instruction.direct && !instruction.calls && (int64_t)at + instruction.target == 0)
-            return true;
-        at += instruction.length;
-    }
-    return false;
-}
-
 /*
- * Behind the function's first instruction, which has LENGTH bytes and on which the kernel puts no probe, as it is
- * locked: the next one, or a later one that is emulated. It may fault, as it writes to memory that somebody else knows.
+ * Right behind the function's first instruction, which has LENGTH bytes and on which the kernel puts no probe, as it is
+ * locked. It may fault, as it writes to memory that somebody else knows.
  */
 static struct slide_target find_behind(const struct arch_code *arch, const struct slide_code *code, size_t length)
 {
     struct slide_target next = {.at = length}, none = {0};
     struct arch_instruction instruction;
     struct arch_effect effect;
-    const char *ignored;
     const uint8_t *bytes = code->bytes + code->before;
-    if (length >= code->size || !arch->effect(bytes, code->size, &effect) || loops_to_entry(arch, code) ||
+    if (length >= code->size || !arch->effect(bytes, code->size, &effect) ||
         !arch->decode(bytes + length, code->size - length, &instruction) || instruction.refused ||
         instruction.mistaken || instruction.replaced)
         return none;
@@ -236,13 +222,21 @@ static struct slide_target find_behind(const struct arch_code *arch, const struc
     if (!instruction.emulated && !instruction.returns && !instruction.goes_by &&
         !arch->effect(bytes + length, code->size - length, &effect))
         return none;
-    return find_candidate(arch, code, length, next.way, next, false, &ignored);
+    return next;
 }
 
 /* Whether a probe at CANDIDATE sees nothing but calls. */
 static bool is_entered_at_entry_only(const struct slide_target *candidate, const struct jumps *jumps)
 {
-    return candidate->at < jumps->first && !jumps->unknown;
+    return candidate->at < jumps->first && candidate->at < jumps->code->marked && !jumps->unknown;
+}
+
+/* Why a probe does not stand at CANDIDATE, which is cheaper than the entry. */
+static const char *why_not(const struct slide_target *candidate, const struct jumps *jumps)
+{
+    if (candidate->at < jumps->first && jumps->unknown)
+        return tabled;
+    return candidate->at < jumps->first && candidate->at >= jumps->code->marked ? looped : reached;
 }
 
 static void settle(const struct arch_code *arch, const struct slide_target *target, const char *why,
@@ -273,12 +267,14 @@ void slide_find(const struct arch_code *arch, const struct slide_code *code, enu
         return;
     }
     place->why = first.locked ? locked_ending : NULL;
-    struct slide_target exact = {0}, none = {0};
+    struct slide_target exact = {0}, next = {0}, none = {0};
     struct way way;
     way_begin(&way);
     if (first.locked)
-        exact = find_behind(arch, code, first.length);
-    else if (!first.emulated)
+        next = find_behind(arch, code, first.length);
+    if (next.at) /* or further on, where it is emulated */
+        exact = find_candidate(arch, code, next.at, next.way, next, false, &ignored);
+    else if (!first.locked && !first.emulated)
         exact = find_candidate(arch, code, 0, way, none, false, &place->why);
     struct slide_target far =
         slide == SLIDE_LOSSY && !first.locked ? find_candidate(arch, code, 0, way, none, true, &ignored) : exact;
@@ -290,8 +286,10 @@ void slide_find(const struct arch_code *arch, const struct slide_code *code, enu
         settle(arch, &far, lossy, place);
         return;
     }
+    if (next.at && !is_entered_at_entry_only(&exact, &jumps))
+        exact = next;
     if (!first.locked)
-        place->why = first.emulated ? NULL : exact.at < jumps.first && jumps.unknown ? tabled : reached;
+        place->why = first.emulated ? NULL : why_not(&exact, &jumps);
     if (exact.at && is_entered_at_entry_only(&exact, &jumps))
         settle(arch, &exact, first.locked ? behind : moved, place);
 }

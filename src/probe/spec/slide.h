@@ -24,6 +24,8 @@ struct slide_code {
     size_t after;  /* … and again of others */
     /* bytes from the entry to the next place in or behind the function that others are known to lead to */
     uint64_t limit;
+    uint64_t
+        marked; /* the same to the first of the marks by which jumps to the entry are told from calls (reentry.h) */
     uint64_t address;            /* of the function, in its file … */
     const struct way_file *file; /* … of which this tells; NULL: nothing is known of it */
 };

@@ -8,6 +8,7 @@
 #include "elf/section.h"
 #include "probe/module/binary.h"
 #include "probe/spec/code_addresses.h"
+#include "probe/spec/reentry.h"
 #include "probe/spec/slide.h"
 
 enum {
@@ -17,12 +18,27 @@ enum {
     AFTER = 160,           /* bytes behind the function: from there it is jumped into over a short distance */
     CHUNK = 1 << 20,
     WINDOW = 64 << 10, /* bytes of the file that are read at once: functions lie one behind the other */
+    PAGE = 4096,
+    PAGES = 256, /* of data that are kept */
 };
 
-/* A word that the loader fills with a variable's distance from the thread pointer. */
-struct thread_offset {
+/* A word that the loader fills with a variable's distance from the thread pointer, or with an address of the file. */
+struct filled_word {
     uint64_t address;
-    int64_t inside; /* as thread_offset of struct way_file has it */
+    int64_t value; /* INSIDE as thread_offset of struct way_file has it; or the address where the file lies at 0 */
+};
+
+struct filled_words {
+    struct filled_word *items; /* sorted, … */
+    size_t count, capacity;
+    bool searched; /* … once they have been looked for */
+};
+
+/* A page of the file's data. */
+struct page {
+    uint64_t number; /* of the first one 1; 0: none yet */
+    size_t size;
+    uint8_t bytes[PAGE];
 };
 
 struct slide_file {
@@ -31,17 +47,17 @@ struct slide_file {
     uint8_t *window; /* bytes of the file from window_offset on */
     uint64_t window_offset;
     size_t window_size, window_capacity;
-    struct thread_offset *thread_offsets; /* words that the loader fills with these, sorted; … */
-    size_t thread_offset_count, thread_offset_capacity;
-    bool searched;     /* … once they have been looked for */
-    uint64_t *symbols; /* the addresses of all, sorted */
+    struct filled_words thread_offsets, addresses;
+    struct page *pages; /* PAGES of them; NULL: none so far */
+    uint64_t *symbols;  /* the addresses of all, sorted */
     size_t symbol_count, capacity;
 };
 
 /* A site on its way. */
 struct slider {
     struct site *site;
-    uint64_t limit; /* as in slide_code */
+    uint64_t limit;  /* as in slide_code, and … */
+    uint64_t marked; /* … MARKED */
     struct slide_place place;
 };
 
@@ -107,8 +123,9 @@ static bool is_executable(void *context, uint64_t address)
     return elf_file_segment_at(binary_elf(((const struct slide_file *)context)->binary), address, PF_X) != NULL;
 }
 
-/* Finds FILE's words that the loader fills with variables' distances from the thread pointer; none without memory. */
-static void find_thread_offsets(struct slide_file *file)
+/* Finds FILE's words that the loader fills by relocations of TYPE; none without memory. What has a symbol has the value
+ * -1. */
+static void find_filled(const struct slide_file *file, uint32_t type, struct filled_words *words)
 {
     const struct elf_file *elf = binary_elf(file->binary);
     for (size_t s = 0; s < elf->section_count; s++) {
@@ -117,31 +134,64 @@ static void find_thread_offsets(struct slide_file *file)
             continue;
         Elf64_Rela *relocations = section_read(elf, &elf->sections[s], SECTION_MAX, &size);
         for (size_t i = 0; relocations && i < size / sizeof *relocations; i++)
-            if (ELF64_R_TYPE(relocations[i].r_info) == arch_cpu.relocation_thread_offset &&
-                array_room(&file->thread_offsets, file->thread_offset_count, &file->thread_offset_capacity,
-                           sizeof *file->thread_offsets))
-                file->thread_offsets[file->thread_offset_count++] = (struct thread_offset){
+            if (ELF64_R_TYPE(relocations[i].r_info) == type &&
+                array_room(&words->items, words->count, &words->capacity, sizeof *words->items))
+                words->items[words->count++] = (struct filled_word){
                     relocations[i].r_offset, ELF64_R_SYM(relocations[i].r_info) ? -1 : relocations[i].r_addend};
         free(relocations);
     }
-    if (file->thread_offset_count)
-        qsort(file->thread_offsets, file->thread_offset_count, sizeof *file->thread_offsets, by_number);
+    if (words->count)
+        qsort(words->items, words->count, sizeof *words->items, by_number);
+}
+
+/* The word at ADDRESS that the loader fills by a relocation of TYPE, of which WORDS are all; NULL: it does not. */
+static const struct filled_word *filled_at(const struct slide_file *file, uint32_t type, struct filled_words *words,
+                                           uint64_t address)
+{
+    if (!words->searched)
+        find_filled(file, type, words);
+    words->searched = true;
+    return words->count ? bsearch(&address, words->items, words->count, sizeof *words->items, by_number) : NULL;
 }
 
 /* thread_offset of struct way_file. */
 static bool is_thread_offset(void *context, uint64_t address, int64_t *inside)
 {
     struct slide_file *file = context;
-    if (!file->searched)
-        find_thread_offsets(file);
-    file->searched = true;
-    const struct thread_offset *found = file->thread_offset_count
-                                            ? bsearch(&address, file->thread_offsets, file->thread_offset_count,
-                                                      sizeof *file->thread_offsets, by_number)
-                                            : NULL;
+    const struct filled_word *found =
+        filled_at(file, arch_cpu.relocation_thread_offset, &file->thread_offsets, address);
     if (found)
-        *inside = found->inside;
+        *inside = found->value;
     return found != NULL;
+}
+
+/* The word at OFFSET of FILE, which begins at a multiple of 8; 0 beyond its end. */
+static uint64_t word_at(struct slide_file *file, uint64_t offset)
+{
+    uint64_t number = offset / PAGE + 1, word;
+    if (!file->pages)
+        file->pages = calloc(PAGES, sizeof *file->pages);
+    struct page *page = file->pages ? &file->pages[number % PAGES] : NULL;
+    if (page && page->number != number) {
+        page->number = number;
+        page->size = binary_read(file->binary, offset - offset % PAGE, page->bytes, PAGE);
+    }
+    if (!page || offset % PAGE + sizeof word > page->size)
+        return 0;
+    memcpy(&word, page->bytes + offset % PAGE, sizeof word);
+    return word;
+}
+
+/* word of struct way_file. */
+static uint64_t read_word(void *context, uint64_t address)
+{
+    struct slide_file *file = context;
+    const Elf64_Phdr *segment = elf_file_segment_at(binary_elf(file->binary), address, PF_R);
+    if (!segment || address % 8)
+        return 0;
+    const struct filled_word *found = filled_at(file, arch_cpu.relocation_relative, &file->addresses, address);
+    /* or it is one of DT_RELR, or of a file that is not moved */
+    return found ? (uint64_t)found->value : word_at(file, segment->p_offset + (address - segment->p_vaddr));
 }
 
 /* *BYTES are the SIZE bytes of FILE at OFFSET, until the next call; NULL where the file does not have them. -ENOMEM
@@ -176,8 +226,11 @@ static int decide(struct slide_file *file, const struct arch_code *arch, enum sl
         return 0;
     uint64_t start = begin_before(file, arch, site->address, segment->p_vaddr);
     uint64_t most = segment->p_vaddr + segment->p_filesz - site->address; /* bytes from here on */
-    struct slide_code code = {
-        .before = site->address - start, .limit = slider->limit, .address = site->address, .file = &file->way};
+    struct slide_code code = {.before = site->address - start,
+                              .limit = slider->limit,
+                              .marked = slider->marked,
+                              .address = site->address,
+                              .file = &file->way};
     code.size = site->size < most ? site->size : most;
     code.after = AFTER < most - code.size ? AFTER : most - code.size;
     int result = look_at(file, site->offset - code.before, code.before + code.size + code.after, &code.bytes);
@@ -308,6 +361,36 @@ static void find_entries(struct slide_file *file, struct site *sites, size_t cou
         sites[i].first = sites[i].entry = last = sites[i].is_exit ? last : entry_of(file, &sites[i]);
 }
 
+/* Finds out which of the COUNT SITES of one file are hit in each round of a loop. */
+static int find_reentries(struct slide_file *file, struct site *sites, size_t count)
+{
+    const struct arch_code *arch = arch_code();
+    int result = 0;
+    for (size_t i = 0; i < count && result == 0; i++) {
+        struct site *site = &sites[i];
+        struct slide_code code = {.size = site->size, .address = site->address, .file = &file->way};
+        if (site->inside || site->is_exit || site->of_go || !site->size || site->size > MAX_SIZE)
+            continue;
+        result = look_at(file, site->offset, site->size, &code.bytes);
+        if (code.bytes)
+            result = reentry_find(arch, &code, &site->reentries);
+    }
+    return result;
+}
+
+/* Bytes from the entry of SITE, which is at it, to the first place where it is told that no call comes next. */
+static uint64_t first_mark(const struct site *site)
+{
+    const struct reentries *reentries = site->reentries;
+    uint64_t first = UINT64_MAX;
+    if (reentries && reentries->unknown)
+        return site->refused ? 0 : first; /* behind the entry it would see each round as well */
+    for (size_t i = 0; reentries && i < reentries->count; i++)
+        if (reentries->marks[i].inside < first)
+            first = reentries->marks[i].inside;
+    return first;
+}
+
 /* Moves SLIDER's site, which is in FILE, to its place. */
 static int move(struct slide_file *file, const struct slider *slider)
 {
@@ -348,7 +431,7 @@ static int slide_in_file(struct slide_file *file, struct site *sites, size_t cou
         struct slider *slider = &sliders.items[sliders.count++];
         /* another symbol is another entry */
         size_t next = array_up_to(file->symbols, file->symbol_count, sizeof *file->symbols, sites[i].address);
-        *slider = (struct slider){.site = &sites[i], .limit = UINT64_MAX};
+        *slider = (struct slider){.site = &sites[i], .limit = UINT64_MAX, .marked = first_mark(&sites[i])};
         if (next < file->symbol_count)
             slider->limit = file->symbols[next] - sites[i].address;
         result = decide(file, arch, slide, slider);
@@ -368,7 +451,7 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, const struct
         for (n = 1; i + n < count && strcmp(sites[i + n].path, sites[i].path) == 0; n++)
             continue;
         struct module module = {.path = sites[i].path, .name = sites[i].module};
-        struct slide_file file = {.way = {&file, is_mapped, read_bytes, is_executable, is_thread_offset, 0}};
+        struct slide_file file = {.way = {&file, is_mapped, read_bytes, read_word, is_executable, is_thread_offset, 0}};
         struct binary *binary;
         if (binary_open(&module, &binary, NULL) < 0)
             continue; /* gone: the attach will tell */
@@ -376,9 +459,13 @@ int slide_sites(struct site *sites, size_t count, enum slide slide, const struct
         const Elf64_Phdr *threads = elf_file_segment(binary_elf(binary), PT_TLS);
         file.way.thread_size = threads ? threads->p_memsz : 0;
         find_entries(&file, sites + i, n);
-        result = slide_in_file(&file, sites + i, n, slide);
+        result = find_reentries(&file, sites + i, n);
+        if (result == 0)
+            result = slide_in_file(&file, sites + i, n, slide);
         free(file.symbols);
-        free(file.thread_offsets);
+        free(file.thread_offsets.items);
+        free(file.addresses.items);
+        free(file.pages);
         free(file.window);
         binary_close(binary);
     }

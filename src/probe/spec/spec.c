@@ -44,6 +44,7 @@ static int cut_offset(struct spec *spec, struct error *err)
         return error_set(err, -EINVAL, "%s: '%s' is not an offset; write a number of bytes such as +28 or +0x1c",
                          spec->text, plus);
     *plus = '\0';
+    spec->alone = true;
     return 0;
 }
 
@@ -131,7 +132,7 @@ static int split(struct spec *spec, struct error *err)
                          spec->text);
     spec->pattern = strpbrk(spec->function, "*?[") != NULL;
     spec->demangled = strstr(spec->function, "::") || strchr(spec->function, '(');
-    if (spec->pattern && spec->offset)
+    if (spec->pattern && spec->alone)
         return error_set(err, -EINVAL, "%s: an offset needs one function, not a pattern", spec->text);
     return 0;
 }

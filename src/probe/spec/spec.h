@@ -15,6 +15,7 @@ struct spec {
     uint64_t address; /* as nm prints it; 0: a function is named */
     char *file;       /* of the source, or NULL */
     unsigned line;
+    bool alone; /* it has an offset, maybe +0: clones of the function, and its older versions, are not meant */
     bool pattern;
     bool demangled; /* the function's name is one of C++ or Rust, as people read it */
 };

@@ -50,6 +50,8 @@ struct way_file {
     bool (*mapped)(void *context, uint64_t address, uint64_t size, bool writes);
     /* Up to SIZE bytes from ADDRESS on, as the file has them, into BUFFER: how many. */
     size_t (*read)(void *context, uint64_t address, void *buffer, size_t size);
+    /* The address in the word at ADDRESS, a multiple of 8, as it is where the file lies at 0; 0: there is none. */
+    uint64_t (*word)(void *context, uint64_t address);
     /* Whether ADDRESS is one of code. */
     bool (*executable)(void *context, uint64_t address);
     /* Whether the loader puts a variable's distance from the thread pointer into the word at ADDRESS. *INSIDE: where

@@ -13,8 +13,10 @@
 #include "base/array.h"
 #include "base/suggest.h"
 #include "probe/module/binary.h"
+#include "probe/module/debug.h"
 #include "probe/spec/resolve.h"
 #include "probe/usdt/usdt_notes.h"
+#include "sym/debugunit.h"
 
 enum {
     MAX_PROBES = 4096,  /* programs that one spec may become */
@@ -44,6 +46,8 @@ struct usdt_search {
     const struct binary *binary;
     struct binary *debug; /* for symbols; opened when needed */
     bool debug_tried;
+    struct debuginfo *debuginfo; /* for symbols that several source files have; the same */
+    bool debuginfo_tried;
     unsigned symbols; /* looked up so far */
     struct usdt_found *found;
 };
@@ -124,10 +128,16 @@ static int parse(const char *text, struct usdt_spec *wanted, struct error *err)
 
 /* --- symbols in operands --- */
 
+enum { MAX_VARIABLES = 64 }; /* of one name that are told apart */
+
+/* A symbol in an operand, and the variables that are called so: each source file may have one of its own. */
 struct operand_symbol {
     const char *name;
     size_t length;
-    uint64_t address;
+    uint64_t addresses[MAX_VARIABLES];
+    unsigned files[MAX_VARIABLES]; /* as struct function_symbol has it; 0: a global one, or not known */
+    size_t count;
+    bool more;
 };
 
 static int match_symbol(const struct function_symbol *function, void *context)
@@ -135,20 +145,86 @@ static int match_symbol(const struct function_symbol *function, void *context)
     struct operand_symbol *symbol = context;
     if (function->name_length != symbol->length || memcmp(function->name, symbol->name, symbol->length))
         return 0;
-    symbol->address = function->address;
+    for (size_t i = 0; i < symbol->count; i++)
+        if (symbol->addresses[i] == function->address)
+            return 0;
+    symbol->more = symbol->count == MAX_VARIABLES;
+    if (symbol->more)
+        return 1;
+    symbol->addresses[symbol->count] = function->address;
+    symbol->files[symbol->count++] = function->file;
+    return 0;
+}
+
+/* The code of a note, and the source file that has the function there. */
+struct note_code {
+    uint64_t address;
+    unsigned file; /* 0: not known */
+};
+
+static int match_code(const struct function_symbol *function, void *context)
+{
+    struct note_code *code = context;
+    if (!function->typed || code->address - function->address >= function->size)
+        return 0;
+    code->file = function->file;
     return 1;
 }
 
-static bool find_symbol(struct usdt_search *search, struct operand_symbol *symbol)
+/* The one of the variables of SYMBOL that the symbol table has beside the function at ADDRESS; -ENOENT: none. */
+static int find_beside(const struct binary *file, const struct operand_symbol *symbol, uint64_t address)
 {
+    struct note_code code = {.address = address};
+    int found = -ENOENT;
+    if (binary_functions(file, match_code, &code) != 1 || !code.file)
+        return -ENOENT;
+    for (size_t i = 0; i < symbol->count; i++)
+        if (symbol->files[i] == code.file) {
+            if (found >= 0)
+                return -ENOENT;
+            found = (int)i;
+        }
+    return found;
+}
+
+/* The one that the note at ADDRESS means, which its own source file has, by what SYMBOLS or debug information say. */
+static int choose_variable(struct usdt_search *search, const struct binary *symbols,
+                           const struct operand_symbol *symbol, uint64_t address)
+{
+    static const char purpose[] = "by which variables of one name are told apart";
+    struct error ignored;
+    if (!search->debuginfo_tried && debug_open(search->binary, "", purpose, &search->debuginfo, &ignored) < 0)
+        search->debuginfo = NULL;
+    search->debuginfo_tried = true;
+    int found =
+        search->debuginfo ? debugunit_variable(search->debuginfo, address, symbol->addresses, symbol->count) : -ENOENT;
+    return found >= 0 ? found : find_beside(symbols, symbol, address);
+}
+
+/* Finds the SYMBOL of a note at ADDRESS: its own address in *FOUND, or why there is none. */
+static const char *find_symbol(struct usdt_search *search, struct operand_symbol *symbol, uint64_t address,
+                               uint64_t *found)
+{
+    const struct binary *symbols = search->binary;
     if (search->symbols++ >= MAX_SYMBOLS)
-        return false;
-    if (binary_functions(search->binary, match_symbol, symbol) == 1)
-        return true;
-    if (!search->debug_tried && binary_open_debug(search->binary, &search->debug) < 0)
-        search->debug = NULL;
-    search->debug_tried = true;
-    return search->debug && binary_functions(search->debug, match_symbol, symbol) == 1;
+        return "the file's notes name more symbols than are looked up";
+    binary_functions(symbols, match_symbol, symbol);
+    if (!symbol->count) {
+        if (!search->debug_tried && binary_open_debug(search->binary, &search->debug) < 0)
+            search->debug = NULL;
+        search->debug_tried = true;
+        symbols = search->debug;
+        if (symbols)
+            binary_functions(symbols, match_symbol, symbol);
+    }
+    if (!symbol->count)
+        return "the note names a symbol for it that the file does not have (stripped)";
+    int chosen = symbol->more ? -ENOENT : symbol->count == 1 ? 0 : choose_variable(search, symbols, symbol, address);
+    if (chosen < 0)
+        return "the note names a symbol for it that several source files of the program have, each its own, and it is "
+               "not known which of them the note is in: that takes debug information (-g)";
+    *found = symbol->addresses[chosen];
+    return NULL;
 }
 
 static bool is_fixed(const struct binary *binary)
@@ -168,11 +244,13 @@ static void locate(struct usdt_search *search, uint64_t address, struct usdt_ope
         return;
     if (operand->symbol) {
         struct operand_symbol symbol = {.name = operand->symbol, .length = operand->symbol_length};
-        if (!find_symbol(search, &symbol)) {
-            usdt_nowhere(operand, "the note names a symbol for it that the file does not have (stripped)");
+        uint64_t found = 0;
+        const char *why = find_symbol(search, &symbol, address, &found);
+        if (why) {
+            usdt_nowhere(operand, why);
             return;
         }
-        operand->displacement += (int64_t)symbol.address;
+        operand->displacement += (int64_t)found;
     }
     if (absolute) {
         operand->base = arch_cpu.instruction_pointer;
@@ -365,6 +443,7 @@ static int search_modules(const struct usdt_spec *wanted, const struct modules *
                       wanted->text, MAX_PROBES, MAX_SITES);
         else if (result < 0)
             error_set(err, result, "%s: %s", wanted->text, error_reason(result));
+        debuginfo_free(search.debuginfo);
         binary_close(search.debug);
         binary_close(binary);
     }

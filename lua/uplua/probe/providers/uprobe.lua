@@ -60,6 +60,16 @@ local function warn_skipped(kind, name, skipped)
     :format(kind, name, text.plural(#skipped, "function is", "functions are"), table.concat(reasons, "\n  ")))
 end
 
+-- Warns of functions that jump to their own entries where that is not told from a call: ONES, of sites:summary(), or
+-- nil.
+local function warn_reentries(kind, name, ones)
+  if not ones then return end
+  local names = {}
+  for i, one in ipairs(ones) do names[i] = ("%s (%s)"):format(one["function"], one.why) end
+  loop.warn(("%s %s: a loop begins at the first instruction of %s: each of its rounds counts as a call"):format(kind,
+    name, table.concat(names, ", ")))
+end
+
 -- CLAIM: to the places of the list that they are of (uplua.probe.claims).
 local function declare_at(provider, name, mine, sites, given, claim)
   local kind = provider.name
@@ -67,6 +77,7 @@ local function declare_at(provider, name, mine, sites, given, claim)
   local summary, first, skipped = sites:summary(), sites:list(1)
   warn_skipped(kind, name, skipped)
   lost_returns.note(summary.leaves)
+  warn_reentries(kind, name, summary.reentries)
   if summary.other then
     error(("%s %s: functions of Go are called in another way than others: %s and %s need probes of their own")
       :format(kind, name, first[1]["function"], summary.other), 0)
@@ -178,6 +189,25 @@ local function list_names(sites, inside, returns)
   return list_arguments(sites:parameters(returns), "e.args")
 end
 
+-- The spec of each of SITES alone, as a function of it: a name with "+0" leaves the clones and older versions of that
+-- name out, where there are some.
+local function alone(sites)
+  local has_more = {}
+  for _, site in ipairs(sites) do
+    if site.of then has_more[site.of] = true end
+  end
+  return function(site)
+    local name = site["function"]
+    return ("%s:%s%s"):format(site.path, name, has_more[name] and "+0" or "")
+  end
+end
+
+-- What the function of SITE has to do with another one, for people; nil: nothing.
+local function relation(site)
+  if not site.of then return nil end
+  return (site["function"]:find("@", 1, true) and "an older version of %s" or "a clone of %s"):format(site.of_name)
+end
+
 -- BINARY:FUNCTION, as in a probe's spec: what of it probes of KIND can have, where each would stand, and what is left
 -- out. RETURNS: how their returns are seen. DETAILS: with their arguments, where they are few, or the variables at the
 -- one place inside of a function.
@@ -186,16 +216,16 @@ local function list_functions(kind, returns)
     if not rest:find "[:@]" then wrong("%s needs functions, as in '%s:libc:mal*'", kind, kind) end
     local resolved = core.probe.resolve(rest, "exact", returns)
     local sites, skipped = resolved:list()
-    local entries = {}
+    local entries, spec_of = {}, alone(sites)
     for _, site in ipairs(sites) do
       entries[#entries + 1] = {
         probe = ("%s:%s:%s"):format(kind, site.module, site.name), offset = site.offset, at = site.inside + site.slid,
-        why = site.why,
+        why = site.why, of = relation(site),
       }
       if details and #sites <= MOST_FUNCTIONS then
         local found, one = true, resolved
         if #sites > 1 then
-          found, one = pcall(core.probe.resolve, ("%s:%s"):format(site.path, site["function"]), "exact", returns)
+          found, one = pcall(core.probe.resolve, spec_of(site), "exact", returns)
         end
         if found then
           local result = returns and one:result()
@@ -230,9 +260,9 @@ local function hits(rest, returns, spec)
   if parameters and is_whole(parameters, #list) and (not returns or result) then
     return { { probe = spec, parameters = parameters, result = result, sites = list } }
   end
-  local parts, seen, named = {}, {}, false
+  local parts, seen, named, spec_of = {}, {}, false, alone(list)
   for _, site in ipairs(list) do
-    local one = ("%s:%s"):format(site.path, site["function"])
+    local one = spec_of(site)
     if not seen[one] then
       if #parts == MOST_FUNCTIONS then return numbered end
       local _, own = pcall(core.probe.resolve, one, "exact", returns)
