@@ -126,6 +126,13 @@ static __always_inline void keep_code(struct rule_cache *cache, __u64 tag, __u64
 /* A number that changes when what is known of any process's mappings does. */
 long uplua_unwind_changes(void);
 
+/*
+ * The current process's address space (struct mm_struct), which is the same until uplua_unwind_changes changes; and a
+ * number that changes when what is mapped in SPACE does, of 32 bits. 0: not known.
+ */
+long uplua_unwind_space(void);
+long uplua_unwind_state(long space);
+
 /* The bits that addresses of code have, of signed ones. */
 long uplua_unwind_code_mask(void);
 
@@ -150,8 +157,8 @@ struct scratch;
 long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long link);
 
 /* 1 if the kernel has ADDRESS of the current process in a vma whose contents can be executed, or cannot be asked;
- * else 0. */
-long uplua_unwind_is_code(long address);
+ * else 0. SCRATCH: the walk that asks. */
+long uplua_unwind_is_code(struct scratch *scratch, long address);
 
 /* 1 if there is a breakpoint at ADDRESS of the current process that has moved a thread behind it, else 0. */
 long uplua_unwind_is_breakpoint(long address);

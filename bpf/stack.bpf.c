@@ -272,10 +272,19 @@ static __always_inline struct scratch *prepare(struct rule_cache *cache, long ip
     scratch->trapped = BREAKPOINT_SIZE && depth & IN_KERNEL;
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
     __u64 changes = uplua_unwind_changes();
-    if (!sp || scratch->tag + 1 <= 1 || scratch->stack.tgid != tgid || scratch->changes != changes) {
+    if (scratch->tag + 1 <= 1 || scratch->stack.tgid != tgid || scratch->changes != changes) {
+        scratch->space = uplua_unwind_space();
+        scratch->tag = 0;
+    }
+    __u64 state = uplua_unwind_state(scratch->space);
+    if (scratch->state != state) {
+        scratch->state = state;
+        scratch->tag = 0;
+    }
+    if (!sp || scratch->tag + 1 <= 1) {
         __u64 program = uplua_unwind_program();
         __u64 generation = sp ? uplua_unwind_generation(program) : -1; /* 0: a thread of the kernel's */
-        scratch->tag = generation + 1 <= 1 ? generation : mix(generation, 0);
+        scratch->tag = generation + 1 <= 1 ? generation : mix(generation | scratch->state << 32, 0);
         scratch->changes = changes;
         scratch->stack.program = program;
     }

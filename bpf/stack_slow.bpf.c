@@ -177,7 +177,7 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     }
     /* A program whose code comes first in its file is mapped as a whole for a moment, as code, and so reported. */
     if (!scratch->back && RULE_KIND(rule) == RULE_UNKNOWN && rule != RULE_UNMAPPED &&
-        !uplua_unwind_is_code(scratch->ip))
+        !uplua_unwind_is_code(scratch, scratch->ip))
         rule = RULE_NO_CODE;
     /* Where nothing can be executed, nothing was: what called that, or jumped there, has its return address where a
      * call leaves it. */

@@ -18,6 +18,16 @@ struct place {
     __u64 number, offset;
 };
 
+enum { VMA_PIVOTS = 15 }; /* of a node of the kernel's tree of vmas (MAPLE_RANGE64_SLOTS - 1) */
+
+/* A way down that tree, in SPACE, to the vma that has ADDRESS (vma.h). */
+struct vma_search {
+    __u64 space, address;
+    __u64 entry; /* the node's address with its type; 0: at the root */
+    __u64 vma;   /* the struct vm_area_struct, 0: not found */
+    __u64 pivots[VMA_PIVOTS];
+};
+
 /* One walk. */
 struct scratch {
     __u64 busy;
@@ -29,7 +39,8 @@ struct scratch {
     __u64 top;         /* where the last walk ended, which mostly was the same stack's */
     /* of the process's mappings; 0: they are unknown; -1: there are no tables at all; kept for the next walk … */
     __u64 tag;
-    __u64 changes; /* … as long as this is uplua_unwind_changes */
+    __u64 changes;      /* … as long as this is uplua_unwind_changes … */
+    __u64 space, state; /* … and the state of the address space: uplua_unwind_space, uplua_unwind_state */
     /* the number of the frame that was found by a frame pointer that may be none; 0 stands for none */
     __u64 guessed;
     __u64 count, limit, hash;
@@ -44,6 +55,7 @@ struct scratch {
      */
     __u64 registers[CONTEXT_REGISTERS], signalled;
     struct epilogue way; /* of code without a table, on aarch64 */
+    struct vma_search search;
     struct stack stack;
     __u64 window[WINDOW / 8];
 };

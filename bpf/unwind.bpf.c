@@ -9,6 +9,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "arch.h"
+#include "file_number.h"
 #include "rule_cache.h"
 #include "stack_slow.h"
 #include "unwind.h"
@@ -53,14 +54,6 @@ struct {
     __type(key, __u32);
     __type(value, struct unwind_process);
 } uplua_unwind_process SEC(".maps");
-
-struct {
-    __uint(type, BPF_MAP_TYPE_HASH);
-    __uint(map_flags, BPF_F_NO_PREALLOC);
-    __uint(max_entries, UNWIND_FILES);
-    __type(key, struct unwind_inode);
-    __type(value, struct unwind_known);
-} uplua_unwind_files SEC(".maps");
 
 struct {
     __uint(type, BPF_MAP_TYPE_ARRAY);
@@ -122,6 +115,25 @@ long uplua_unwind_code_mask(void)
     __u32 none = 0;
     struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
     return kernel ? kernel->code_mask : 0;
+}
+
+long uplua_unwind_space(void)
+{
+    __u32 none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    return kernel && kernel->space_state ? kernel_word((__u64)bpf_get_current_task() + kernel->task_space) : 0;
+}
+
+long uplua_unwind_state(long space)
+{
+    __u32 none = 0, changes = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    if (!space || !kernel)
+        return 0;
+    bpf_probe_read_kernel(&changes, sizeof changes, (void *)(space + kernel->space_state));
+    /* While somebody changes mappings nobody executes what is new in them: an odd number counts as the even one before.
+     * And 0 stands for none. */
+    return changes << kernel->space_state_shift | 1;
 }
 
 long uplua_unwind_program(void)
@@ -281,41 +293,32 @@ static __always_inline __u64 rule_in(__u32 number, __u64 address, __u64 offset)
     return rule;
 }
 
-/* True if the file of INODE, a struct inode, is still the one that KNOWN is about. */
-static __always_inline int is_unchanged(struct unwind_kernel *kernel, __u64 inode, const struct unwind_known *known)
+/*
+ * The struct inode of the code that is mapped by FILE, a struct file. On overlayfs there are two of it, that of the
+ * file in its layer, and that which programs see: it depends on the kernel by which of them mappings are reported. A
+ * backing file, that of the layer, is known by the path behind it, whose two parts are of one file system. By itself,
+ * since with it the search for code would take more of the stack.
+ */
+long uplua_unwind_inode(long file)
 {
-    return !kernel->inode_seconds ||
-           (kernel_word(inode + kernel->inode_seconds) == known->changed_seconds &&
-            (kernel_word(inode + kernel->inode_nanoseconds) & UNWIND_NANOSECONDS) == known->changed_nanoseconds);
+    __u32 none = 0;
+    struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
+    if (!kernel)
+        return 0;
+    __u64 inode = kernel_word(file + kernel->file_inode);
+    __u64 entry = kernel->backing_entry ? kernel_word(file + kernel->backing_entry) : 0;
+    __u64 super = entry ? kernel_word(entry + kernel->entry_super) : 0;
+    if (!super || kernel_word(kernel_word(file + kernel->backing_mount) + kernel->mount_super) != super)
+        return inode;
+    __u64 seen = kernel_word(entry + kernel->entry_inode);
+    struct unwind_inode key = key_of(kernel, seen);
+    return bpf_map_lookup_elem(&uplua_unwind_files, &key) ? seen : inode;
 }
 
-#define UNNUMBERED (~0u)
-
-/*
- * The number of the file of INODE, a struct inode, which gets one if nobody has seen it before; UNNUMBERED: there is
- * none left, or no memory; 0: its code is as good as in no file.
- */
-static __always_inline __u32 number_of(struct unwind_kernel *kernel, __u64 inode)
+/* What RANGE's check is, in this STATE of an address space. */
+static __always_inline __u64 check_of(const struct unwind_range *range, __u64 state)
 {
-    struct unwind_inode file = {
-        .inode = kernel_word(inode + kernel->inode_number),
-        .device = kernel_word(kernel_word(inode + kernel->inode_super) + kernel->super_device),
-    };
-    struct unwind_known *known = bpf_map_lookup_elem(&uplua_unwind_files, &file), first = {0};
-    if (known && is_unchanged(kernel, inode, known))
-        return known->number;
-    if (file.device == kernel->memory_device) /* mostly the process's own code, as a just-in-time compiler writes it */
-        return 0;
-    first.number = __sync_fetch_and_add(&kernel->files, 1) + 1;
-    if (kernel->inode_seconds) {
-        first.changed_seconds = kernel_word(inode + kernel->inode_seconds);
-        first.changed_nanoseconds = kernel_word(inode + kernel->inode_nanoseconds) & UNWIND_NANOSECONDS;
-    }
-    if (first.number < UNWIND_TABLES &&
-        !bpf_map_update_elem(&uplua_unwind_files, &file, &first, known ? BPF_ANY : BPF_NOEXIST))
-        return first.number;
-    known = bpf_map_lookup_elem(&uplua_unwind_files, &file); /* another CPU was faster */
-    return known && is_unchanged(kernel, inode, known) ? known->number : UNNUMBERED;
+    return mix(mix(mix(mix(state, range->start), range->size), range->offset), range->number);
 }
 
 enum found { FOUND, NO_FILE, NO_CODE, GONE };
@@ -326,21 +329,22 @@ enum found { FOUND, NO_FILE, NO_CODE, GONE };
  * nothing is mapped.
  */
 static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struct unwind_kernel *kernel,
-                                                struct place *place)
+                                                struct scratch *scratch)
 {
+    struct place *place = &scratch->place;
     __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space), i = 0;
     struct unwind_early *early = early_of(tgid, uplua_unwind_program()); /* 0: there is no memory for it now */
     while (early && i < UNWIND_RANGES && address - early->ranges[i].start >= early->ranges[i].size)
         i++;
     OPAQUE(i);
-    if (early && i < UNWIND_RANGES) {
+    if (early && i < UNWIND_RANGES && early->ranges[i].check == check_of(&early->ranges[i], scratch->state)) {
         place->number = early->ranges[i].number;
         place->offset = address - early->ranges[i].start + early->ranges[i].offset;
         return FOUND;
     }
     if (!space)
         return GONE;
-    __u64 vma = find_vma(kernel, space, address);
+    __u64 vma = find_vma(kernel, &scratch->search, space, address);
     if (!vma || !(kernel_word(vma + kernel->vma_flags) & VMA_EXECUTABLE)) /* in execve the registers may be older */
         return kernel_word((__u64)bpf_get_current_task() + kernel->task_execve) & kernel->task_execve_mask ? GONE
                                                                                                            : NO_CODE;
@@ -348,7 +352,7 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
     __u64 start = kernel_word(vma + kernel->vma_start);
     __u32 number = 0;
     if (mapped)
-        number = number_of(kernel, kernel_word(mapped + kernel->file_inode));
+        number = number_of(kernel, uplua_unwind_inode(mapped));
     else if (kernel->space_vdso && kernel_word(space + kernel->space_vdso) == start)
         number = kernel->vdso;
     place->number = number;
@@ -363,21 +367,53 @@ static __always_inline enum found place_by_file(__u32 tgid, __u64 address, struc
     place->offset = address - start + offset;
     if (!early)
         return FOUND;
-    __u64 at = __sync_fetch_and_add(&early->count, 1);
+    __u64 at = i < UNWIND_RANGES ? i : __sync_fetch_and_add(&early->count, 1); /* in place of what was there before */
     OPAQUE(at);
-    if (at < UNWIND_RANGES) {
-        struct unwind_range *range = &early->ranges[at];
-        range->start = start;
-        range->offset = offset;
-        range->number = number;
-        asm volatile("" ::: "memory");
-        *(volatile __u64 *)&range->size = size;
-    }
+    struct unwind_range *range = &early->ranges[at & (UNWIND_RANGES - 1)];
+    range->start = start;
+    range->size = size;
+    range->offset = offset;
+    range->number = number;
+    range->check = check_of(range, scratch->state);
     return FOUND;
 }
 
-/* Finds PLACE by the mappings of PROCESS; false where none has ADDRESS. */
-static __always_inline int place_by_mapping(struct unwind_process *process, __u64 address, struct place *place)
+/*
+ * True if the kernel has MAPPING, of the current process, as it says, at ADDRESS, for which SCRATCH has its place. Then
+ * it need not be asked again in this state of the address space.
+ */
+static __always_inline int is_mapped(struct unwind_kernel *kernel, struct unwind_mapping *mapping, __u64 address,
+                                     struct scratch *scratch)
+{
+    __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space);
+    __u64 vma = find_vma(kernel, &scratch->search, space, address);
+    if (!vma || !(kernel_word(vma + kernel->vma_flags) & VMA_EXECUTABLE))
+        return 0;
+    __u64 file = kernel_word(vma + kernel->vma_file), start = kernel_word(vma + kernel->vma_start);
+    __u32 number = mapping->number;
+    if (file) {
+        __u64 inode = uplua_unwind_inode(file);
+        struct unwind_inode key = key_of(kernel, inode);
+        struct unwind_known *known = bpf_map_lookup_elem(&uplua_unwind_files, &key);
+        if (number ? !known || known->number != number || !is_unwritten(kernel, inode, known)
+                   : known && is_unchanged(kernel, inode, known))
+            return 0;
+        if (number &&
+            address - start + (kernel_word(vma + kernel->vma_offset) << kernel->page_shift) != scratch->place.offset)
+            return 0;
+    } else if (number &&
+               (number != kernel->vdso || (kernel->space_vdso && kernel_word(space + kernel->space_vdso) != start))) {
+        return 0;
+    }
+    if (mapping->start >= start &&
+        mapping->start + ((__u64)mapping->pages << UNWIND_PAGE_SHIFT) <= kernel_word(vma + kernel->vma_end))
+        mapping->checked = scratch->state;
+    return 1;
+}
+
+/* Finds PLACE by the mappings of PROCESS, and in *FOUND the mapping that has ADDRESS; false where none has. */
+static __always_inline int place_by_mapping(struct unwind_process *process, __u64 address, struct place *place,
+                                            struct unwind_mapping **found)
 {
     __u32 at = 0;
 #pragma unroll
@@ -389,25 +425,32 @@ static __always_inline int place_by_mapping(struct unwind_process *process, __u6
         at += step & ~(__u32)below;
     }
     OPAQUE(at);
-    const struct unwind_mapping *mapping = &process->mappings[at & (UNWIND_MAPPINGS - 1)];
+    struct unwind_mapping *mapping = *found = &process->mappings[at & (UNWIND_MAPPINGS - 1)];
     __u64 inside = address - mapping->start;
     place->number = mapping->number;
     place->offset = inside + ((__u64)mapping->offset << UNWIND_PAGE_SHIFT);
     return inside >> UNWIND_PAGE_SHIFT < mapping->pages;
 }
 
-/* TAG 0: what is known of the process, if anything, is about an earlier program. */
-static __always_inline struct code find_code(__u64 tag, __u64 address, struct place *place)
+/* The code at ADDRESS, and in SCRATCH its place. Tag 0: what is known of the process, if anything, is about an earlier
+ * program. State 0: the kernel does not tell whether its mappings have changed since they were reported. */
+static __always_inline struct code find_code(struct scratch *scratch, __u64 address)
 {
+    struct place *place = &scratch->place;
     __u32 tgid = bpf_get_current_pid_tgid() >> 32, none = 0;
-    struct unwind_process *process = tag ? process_of(tgid) : 0;
+    struct unwind_process *process = scratch->tag ? process_of(tgid) : 0;
     struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
-    if (!process || !place_by_mapping(process, address, place)) {
+    struct unwind_mapping *mapping = 0;
+    int is_known = process && place_by_mapping(process, address, place, &mapping);
+    if (is_known && kernel && scratch->state && mapping->checked != (__u32)scratch->state &&
+        !is_mapped(kernel, mapping, address, scratch))
+        is_known = 0;
+    if (!is_known) {
         if (!kernel || !kernel->file_inode) /* a kernel without BTF, or nobody makes tables */
             return (struct code){RULE_BY_FRAME_POINTER, 0};
         if (process)
             want_again(process, tgid);
-        enum found found = place_by_file(tgid, address, kernel, place);
+        enum found found = place_by_file(tgid, address, kernel, scratch);
         if (found != FOUND)
             return (struct code){found == GONE ? RULE_GONE : found == NO_CODE ? RULE_NO_CODE : RULE_UNMAPPED, 0};
     }
@@ -453,7 +496,7 @@ long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long l
     scratch->code = (struct code){RULE_BY_FRAME_POINTER, 0};
     if (uplua_unwind_is_trampoline(link)) /* whose call is not known */
         return 1;
-    struct code found = find_code(scratch->tag, link - 1, &scratch->place);
+    struct code found = find_code(scratch, link - 1);
     if (found.rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(link))
         found.rule = RULE_SIGNAL;
     if (found.rule == RULE_BY_FRAME_POINTER && !found.to_file && is_of_uprobes(link - 1))
@@ -479,14 +522,14 @@ long uplua_unwind_is_breakpoint(long address)
 #endif
 }
 
-long uplua_unwind_is_code(long address)
+long uplua_unwind_is_code(struct scratch *scratch, long address)
 {
     __u32 none = 0;
     struct unwind_kernel *kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none);
-    if (!kernel || !kernel->file_inode)
+    if (!kernel || !kernel->file_inode || !scratch)
         return 1;
     __u64 space = kernel_word((__u64)bpf_get_current_task() + kernel->task_space);
-    __u64 vma = find_vma(kernel, space, address);
+    __u64 vma = find_vma(kernel, &scratch->search, space, address);
     return vma && kernel_word(vma + kernel->vma_flags) & VMA_EXECUTABLE;
 }
 

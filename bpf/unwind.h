@@ -111,7 +111,9 @@ struct unwind_mapping {
     __u64 start;
     __u32 pages, offset; /* size, and where in the file it begins, in pages of 4 KiB */
     __u32 number;        /* the file's; 0: it is none */
-    __u32 padding;
+    /* the state of the address space in which the kernel has it so (uplua_unwind_state); 0: the kernel was not asked.
+     * The kernel's half writes it */
+    __u32 checked;
 };
 
 struct unwind_process {
@@ -130,6 +132,7 @@ struct unwind_process {
  */
 #define UNWIND_FILES UNWIND_TABLES
 #define UNWIND_NANOSECONDS 0x3fffffff /* the kernel keeps flags above them (Linux 6.13) */
+#define UNWIND_TIME(seconds, nanoseconds) ((__u64)(seconds) << 30 | ((nanoseconds)&UNWIND_NANOSECONDS))
 
 struct unwind_inode {
     __u64 inode;
@@ -141,6 +144,9 @@ struct unwind_known {
     __u32 number;
     __u32 changed_nanoseconds; /* the time of its last change … */
     __u64 changed_seconds;
+    /* … and of that of its contents (UNWIND_TIME), which a file keeps that gets another name or owner, or loses its
+     * last name; 0: not known */
+    __u64 written;
 };
 
 /*
@@ -150,14 +156,16 @@ struct unwind_known {
 #define UNWIND_RANGES 16
 
 struct unwind_range {
-    __u64 start, size; /* size: written last; 0: not there yet */
-    __u64 offset;      /* in the file, in bytes */
-    __u64 number;      /* the file's */
+    __u64 start, size;
+    __u64 offset; /* in the file, in bytes */
+    __u64 number; /* the file's */
+    /* a hash of all that, and of the state of the address space in which it is so: another CPU may be writing it */
+    __u64 check;
 };
 
 struct unwind_early {
     __u64 program; /* what it is about: uplua_unwind_program's */
-    __u64 count;   /* ranges begun; may exceed UNWIND_RANGES */
+    __u64 count;   /* ranges found; the latest UNWIND_RANGES are there */
     __u32 asked;   /* milliseconds: when the process's mappings were asked for last */
     __u32 padding;
     struct unwind_range ranges[UNWIND_RANGES];
@@ -172,6 +180,9 @@ struct unwind_kernel {
     /* struct vm_area_struct: vm_start, vm_end, vm_pgoff, vm_file, vm_flags, vm_mm */
     __u32 vma_start, vma_end, vma_offset, vma_file, vma_flags, vma_space;
     __u32 space_vmas; /* struct mm_struct: mm_mt.ma_root, a tree of vmas */
+    /* the same: mm_lock_seq, a number that each change of the vmas changes (Linux 6.4); 0: there is none. SHIFT: to the
+     * left; 0: it is odd while they are changed, and even when that is over */
+    __u32 space_state, space_state_shift;
     __u32 space_vdso; /* the same: context.vdso, where that is mapped, which is no file to the kernel; 0: not known */
     __u32 vdso;       /* its number; 0: it has none yet */
     /* struct maple_range_64: pivot, slot; struct maple_arange_64: slot */
@@ -181,9 +192,15 @@ struct unwind_kernel {
     __u32 task_execve, task_execve_mask;        /* the same: in_execve, a bit; mask 0: not known */
     __u32 signal_live;                          /* struct signal_struct: live */
     __u32 file_inode;                           /* struct file: f_inode */
-    __u32 inode_number, inode_super;            /* struct inode: i_ino, i_sb */
-    __u32 inode_seconds, inode_nanoseconds;     /* the same: the time of its last change; 0: not known */
-    __u32 super_device;                         /* struct super_block: s_dev */
+    /*
+     * struct backing_file, which begins with such a one: user_path.mnt, user_path.dentry (Linux 6.7); struct vfsmount:
+     * mnt_sb; struct dentry: d_sb, d_inode. 0: not known
+     */
+    __u32 backing_mount, backing_entry, mount_super, entry_super, entry_inode;
+    __u32 inode_number, inode_super;         /* struct inode: i_ino, i_sb */
+    __u32 inode_seconds, inode_nanoseconds;  /* the same: the time of its last change; 0: not known */
+    __u32 inode_written, inode_written_part; /* and of that of its contents: seconds, nanoseconds; 0: not known */
+    __u32 super_device;                      /* struct super_block: s_dev */
     __u32 memory_device; /* that of files that have no place in any folder (memfd_create); 0: not known */
     /*
      * struct task_struct: utask; struct uprobe_task: return_instances, xol_vaddr, vaddr; struct return_instance: stack,

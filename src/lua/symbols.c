@@ -78,13 +78,18 @@ static int lua_symbols_keep_file(lua_State *L)
     return 0;
 }
 
-/* symbols:lost() → records, frames: mappings that were not recorded, frames of processes of which nothing is known */
+/*
+ * symbols:lost() → records, frames, places, replaced: mappings that were not recorded, frames of processes of which
+ * nothing is known, addresses that were several files', mappings in the place of others
+ */
 static int lua_symbols_lost(lua_State *L)
 {
     struct symbols_lost lost = symbols_lost(check_symbols(L));
     lua_pushnumber(L, (lua_Number)lost.records);
     lua_pushnumber(L, (lua_Number)lost.frames);
-    return 2;
+    lua_pushnumber(L, (lua_Number)lost.places);
+    lua_pushnumber(L, (lua_Number)lost.replaced);
+    return 4;
 }
 
 static void push_unread(void *context, const char *module, size_t units)

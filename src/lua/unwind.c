@@ -177,6 +177,13 @@ static int unwinder_counts_lua(lua_State *L)
     return 4;
 }
 
+/* unwinder:sees_changes() → whether no stack is walked by mappings that have been replaced */
+static int unwinder_sees_changes_lua(lua_State *L)
+{
+    lua_pushboolean(L, unwinder_sees_changes(check_unwinder(L)));
+    return 1;
+}
+
 /* unwind.lay_out(map): tells the library which programs processes execute, where no tables are loaded; raises the
  * reason */
 static int unwind_lay_out(lua_State *L)
@@ -194,6 +201,7 @@ int unwind_open_lua(lua_State *L)
         {"await", unwinder_await_lua},
         {"update", unwinder_update_lua},
         {"counts", unwinder_counts_lua},
+        {"sees_changes", unwinder_sees_changes_lua},
         {NULL, NULL},
     };
     static const luaL_Reg methods[] = {

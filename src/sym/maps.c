@@ -138,6 +138,21 @@ static bool same(const struct mapping *a, const struct mapping *b)
            a->device == b->device && a->executable == b->executable;
 }
 
+/* True if NEW, which lies where OLD did, has other code. */
+static bool replaces(const struct mapping *new, const struct mapping *old)
+{
+    return new->executable &&
+           (old->replaces || (old->executable && (old->inode != new->inode || old->device != new->device)));
+}
+
+bool maps_replaces(const struct maps *maps, const struct mapping *mapping)
+{
+    for (size_t i = first_after(maps, mapping->start); i < maps->count && maps->items[i].start < mapping->end; i++)
+        if (replaces(mapping, &maps->items[i]))
+            return true;
+    return false;
+}
+
 int maps_merge(struct maps *now, struct maps *before)
 {
     struct maps merged = {0};
@@ -168,6 +183,7 @@ int maps_merge(struct maps *now, struct maps *before)
                 new->generation = old->generation;
                 new->time = old->time;
             }
+            new->replaces |= replaces(new, old);
             j++;
         }
     }
@@ -196,6 +212,7 @@ int maps_add(struct maps *maps, const struct mapping *mapping, struct mapping **
     if (maps->count >= MAX_ADDED)
         return -ENOSPC;
     struct mapping new = *mapping, rest = {0};
+    new.replaces |= maps_replaces(maps, mapping);
     if (maps_grow(maps, 2) || (new.path && !(new.path = strdup(new.path))))
         return -ENOMEM;
     struct mapping *at = &maps->items[first];

@@ -9,7 +9,7 @@
 
 struct image;
 
-/* One mapping. The last five members are the symbol cache's. */
+/* One mapping. The last six members are the symbol cache's. */
 struct mapping {
     uint64_t start, end; /* addresses, end excluded */
     uint64_t offset;     /* in the file */
@@ -21,6 +21,7 @@ struct mapping {
     struct image *image; /* the file's symbols, borrowed */
     const char *module;  /* borrowed */
     bool gone;           /* the process had it before, and has it no more */
+    bool replaces;       /* code of another file, or of none, which lay there before */
     bool tried;          /* the file has been opened or cannot be */
 };
 
@@ -47,6 +48,9 @@ bool mapping_is_of(const struct mapping *mapping, uint64_t device, uint64_t inod
 
 /* The mapping that contains ADDRESS, or NULL. */
 struct mapping *maps_find(const struct maps *maps, uint64_t address);
+
+/* True if MAPS has executable mappings of other files, or of none, where MAPPING is, which is executable. */
+bool maps_replaces(const struct maps *maps, const struct mapping *mapping);
 
 /*
  * Makes NOW what the process has and BEFORE had: a mapping that did not change keeps its image, and an executable one

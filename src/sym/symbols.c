@@ -9,7 +9,8 @@
  *
  * A stack says which program its process executed: what was mapped by an earlier one, or by an earlier process of the
  * same number, is kept by itself. It does not say when it was taken. So of one program the newest mapping of an address
- * counts, and one that is gone stays until another takes its place: through dlclose.
+ * counts, and one that is gone stays until another takes its place: through dlclose. Frames have their file already;
+ * for mere addresses, that they were several files' is counted.
  */
 #include "sym/symbols.h"
 
@@ -278,6 +279,10 @@ static int on_map(struct symbols *symbols, struct process *process, const struct
     };
     struct mapping *added;
     process->last = NULL;
+    if (symbols->watch && maps_replaces(&process->maps, &mapping)) { /* stacks may have the number of what was there */
+        symbols->lost.replaced++;
+        symbols->watch(symbols->watch_context, process->pid, &process->maps, SYMBOLS_ASKED);
+    }
     perfmap_note(&symbols->processes, process, &mapping);
     int rc = maps_add(&process->maps, &mapping, &added);
     if (!rc && !added->tried)
@@ -321,19 +326,14 @@ static void on_event(void *context, const struct mmap_event *event)
     int rc = 0;
     if (!process && !symbols->everybody)
         return;
-    if (!process && (event->kind == MMAP_EVENT_MAP || event->kind == MMAP_EVENT_EXEC)) {
+    if (!process && (event->kind == MMAP_EVENT_MAP || event->kind == MMAP_EVENT_EXEC))
         process = processes_get(&symbols->processes, pid);
-        if (!process)
-            rc = -ENOMEM;
-    }
     switch (event->kind) {
     case MMAP_EVENT_MAP:
-        if (process)
-            rc = on_map(symbols, process, event);
+        rc = process ? on_map(symbols, process, event) : -ENOMEM;
         break;
     case MMAP_EVENT_EXEC:
-        if (process)
-            rc = on_exec(symbols, process, event->time);
+        rc = process ? on_exec(symbols, process, event->time) : -ENOMEM;
         break;
     case MMAP_EVENT_FORK:
         rc = on_fork(symbols, process, event->pid, event->time);
@@ -571,6 +571,7 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
         mapping->module =
             mapping->path ? texts_intern(&symbols->texts, processes_path(found.root, mapping, copy)) : "[anon]";
     }
+    symbols->lost.places += mapping->replaces;
     result->module = mapping->module;
     result->offset = address - mapping->start;
     if (mapping->inode)

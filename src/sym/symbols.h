@@ -105,8 +105,10 @@ uint64_t symbols_renamings(struct symbols *symbols);
 
 /* What could not be known so far. */
 struct symbols_lost {
-    uint64_t records; /* of mappings: the kernel's buffers were full, or memory was */
-    uint64_t frames;  /* looked up in processes that exited before anything was known of them, or were forgotten */
+    uint64_t records;  /* of mappings: the kernel's buffers were full, or memory was */
+    uint64_t frames;   /* looked up in processes that exited before anything was known of them, or were forgotten */
+    uint64_t places;   /* addresses where a program had several files, one after the other: named by the last */
+    uint64_t replaced; /* mappings in the place of another file's, while somebody watches */
 };
 /* The counts now. */
 struct symbols_lost symbols_lost(const struct symbols *symbols);

@@ -38,6 +38,7 @@ static int write_known(const struct file_numbers *numbers, const struct kernel_f
         .number = number,
         .changed_seconds = file->changed[0],
         .changed_nanoseconds = (uint32_t)file->changed[1],
+        .written = UNWIND_TIME(file->written[0], file->written[1]),
     };
     return bpf_map_update_elem(numbers->map, &key, &value, flags);
 }

@@ -11,7 +11,8 @@ struct unwind_kernel;
 /* A file as the kernel's half finds it. */
 struct kernel_file {
     uint64_t device, inode; /* as mappings have them; inode 0: the vDSO, which the kernel's half does not find so */
-    uint64_t changed[2];    /* the time of its last change: seconds and nanoseconds */
+    uint64_t changed[2];    /* the time of its last change: seconds and nanoseconds … */
+    uint64_t written[2];    /* … and of that of its contents */
 };
 
 enum { FILE_NUMBERS_TOLD = 256 }; /* by their inode numbers */

@@ -44,7 +44,21 @@ static const struct {
 };
 
 /* Members that are added up or chosen between; needed are those before TIME. */
-enum { ROOT, STATE, AREA, ADDRESS, TIME, VDSO = TIME + 4, EXECVE, OTHERS, PLAIN = sizeof plain / sizeof *plain };
+enum {
+    ROOT,
+    STATE,
+    AREA,
+    ADDRESS,
+    TIME,
+    WRITTEN = TIME + 4,
+    VDSO = WRITTEN + 4,
+    EXECVE,
+    CHANGES,
+    CHANGES_IN_TWO,
+    BACKING,
+    OTHERS = BACKING + 5,
+    PLAIN = sizeof plain / sizeof *plain
+};
 static const char *const others[OTHERS][2] = {
     [ROOT] = {"maple_tree", "ma_root"},
     [STATE] = {"mm_struct", "uprobes_state"},
@@ -54,22 +68,46 @@ static const char *const others[OTHERS][2] = {
     {"inode", "i_ctime_nsec"},
     {"inode", "__i_ctime"}, /* since 6.6 */
     {"inode", "i_ctime"},
+    [WRITTEN] = {"inode", "i_mtime_sec"},
+    {"inode", "i_mtime_nsec"},
+    {"inode", "__i_mtime"}, /* since 6.7 */
+    {"inode", "i_mtime"},
     [VDSO] = {"mm_struct", "context.vdso"},
     [EXECVE] = {"task_struct", "in_execve"},
+    [CHANGES] = {"mm_struct", "mm_lock_seq"},                 /* since 6.4, CONFIG_PER_VMA_LOCK */
+    [CHANGES_IN_TWO] = {"mm_struct", "mm_lock_seq.sequence"}, /* since 6.14 */
+    [BACKING] = {"backing_file", "user_path.mnt"},            /* since 6.7 */
+    {"backing_file", "user_path.dentry"},
+    {"vfsmount", "mnt_sb"},
+    {"dentry", "d_sb"},
+    {"dentry", "d_inode"},
 };
 
-/* Where the time of an inode's last change is: CHANGED are the names that it had, the newest first. */
-static void write_times(struct unwind_kernel *kernel, const struct kernel_field changed[static 4])
+/* Where a time of an inode is, its *SECONDS and *NANOSECONDS: NAMES are those that it had, the newest first. */
+static void write_time(const struct kernel_field names[static 4], uint32_t *seconds, uint32_t *nanoseconds)
 {
     /* a struct timespec64 */
-    const struct kernel_field *whole = changed[2].offset != UINT32_MAX ? &changed[2] : &changed[3];
-    if (changed[0].offset != UINT32_MAX && changed[1].offset != UINT32_MAX) {
-        kernel->inode_seconds = changed[0].offset;
-        kernel->inode_nanoseconds = changed[1].offset;
+    const struct kernel_field *whole = names[2].offset != UINT32_MAX ? &names[2] : &names[3];
+    if (names[0].offset != UINT32_MAX && names[1].offset != UINT32_MAX) {
+        *seconds = names[0].offset;
+        *nanoseconds = names[1].offset;
     } else if (whole->offset != UINT32_MAX) {
-        kernel->inode_seconds = whole->offset;
-        kernel->inode_nanoseconds = whole->offset + (uint32_t)sizeof(uint64_t);
+        *seconds = whole->offset;
+        *nanoseconds = whole->offset + (uint32_t)sizeof(uint64_t);
     }
+}
+
+/* Where a file that backs another one has the path of that: MEMBERS in the order in which they are listed. */
+static void write_backing(struct unwind_kernel *kernel, const struct kernel_field members[static 5])
+{
+    for (int i = 0; i < 5; i++)
+        if (members[i].offset == UINT32_MAX)
+            return;
+    kernel->backing_mount = members[0].offset;
+    kernel->backing_entry = members[1].offset;
+    kernel->mount_super = members[2].offset;
+    kernel->entry_super = members[3].offset;
+    kernel->entry_inode = members[4].offset;
 }
 
 /*
@@ -92,13 +130,19 @@ void kernel_layout_read(struct unwind_kernel *kernel)
             return;
     for (size_t i = 0; i < PLAIN; i++)
         memcpy((char *)kernel + plain[i].at, &fields[i].offset, sizeof fields[i].offset);
-    write_times(kernel, other + TIME);
+    write_time(other + TIME, &kernel->inode_seconds, &kernel->inode_nanoseconds);
+    write_time(other + WRITTEN, &kernel->inode_written, &kernel->inode_written_part);
+    if (other[CHANGES].offset != UINT32_MAX) {
+        kernel->space_state = other[CHANGES].offset;
+        kernel->space_state_shift = other[CHANGES_IN_TWO].offset == UINT32_MAX;
+    }
     if (other[VDSO].offset != UINT32_MAX)
         kernel->space_vdso = other[VDSO].offset;
     if (other[EXECVE].offset != UINT32_MAX) {
         kernel->task_execve = other[EXECVE].offset;
         kernel->task_execve_mask = 1u << other[EXECVE].bit;
     }
+    write_backing(kernel, other + BACKING);
     kernel->space_vmas += other[ROOT].offset;
     kernel->trampoline =
         TRAMPOLINE_FIELDS(kernel->task_space, other[STATE].offset + other[AREA].offset, other[ADDRESS].offset);

@@ -161,12 +161,23 @@ static const struct recalled *find_recalled(const struct unwinder *unwinder, con
     return NULL;
 }
 
+/* The file of IDENTITY, whose mappings have DEVICE and INODE. */
+static struct kernel_file kernel_file_of(const struct unwind_identity *identity, uint64_t device, uint64_t inode)
+{
+    return (struct kernel_file){
+        .device = device,
+        .inode = inode,
+        .changed = {identity->changed[0], identity->changed[1]},
+        .written = {identity->modified[0], identity->modified[1]},
+    };
+}
+
 static void build_table(struct unwinder *unwinder, struct image *image, uint64_t device, uint64_t inode)
 {
     if (!image || unwinder->pending_count == UNWIND_MAPPINGS)
         return;
     struct unwind_identity identity = unwind_identity_of(image_stat(image));
-    struct kernel_file file = {device, inode, {identity.changed[0], identity.changed[1]}};
+    struct kernel_file file = kernel_file_of(&identity, device, inode);
     int known = image_number(image);
     if (known > 0)
         write_file(unwinder, image, &file, (uint32_t)known);
@@ -337,7 +348,7 @@ static void recall(struct unwinder *unwinder, const struct unwind_cached *entry,
     struct unwind_table table;
     if (!unwind_cache_read(unwinder->cache, entry, &unwinder->rules, slabs_room(&unwinder->slabs), identity, &table))
         return;
-    struct kernel_file file = {identity->device, identity->inode, {identity->changed[0], identity->changed[1]}};
+    struct kernel_file file = kernel_file_of(identity, identity->device, identity->inode);
     recalled->number = file_numbers_get(&unwinder->numbers, &file);
     if (recalled->number)
         write_table(unwinder, &table, recalled->number);
@@ -445,6 +456,11 @@ void unwinder_update(struct unwinder *unwinder)
 {
     symbols_update(unwinder->symbols);
     ring_buffer__consume(unwinder->wanted);
+}
+
+bool unwinder_sees_changes(const struct unwinder *unwinder)
+{
+    return unwinder->kernel->space_state != 0;
 }
 
 struct unwinder_counts unwinder_counts(struct unwinder *unwinder)

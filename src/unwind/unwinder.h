@@ -46,5 +46,8 @@ struct unwinder_counts {
     uint64_t tables, rows, bytes; /* loaded so far */
     uint64_t failures;            /* tables and processes for which the kernel had no room */
 };
+/* Whether the kernel tells that the mappings of a process have changed, so that no stack is of those before. */
+bool unwinder_sees_changes(const struct unwinder *unwinder);
+
 /* The counts now. */
 struct unwinder_counts unwinder_counts(struct unwinder *unwinder);

@@ -250,7 +250,7 @@ local new, watch = core.unwind.new, loop.watch
 local function nothing() end
 core.unwind.new = function()
   return { fd = function() return 7 end, counts = function() return 1, 2, 3, 23 end, recall = nothing,
-    update = nothing }
+    update = nothing, sees_changes = function() return true end }
 end
 loop.watch = function() end
 stack.unwind({}, true)

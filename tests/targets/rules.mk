@@ -33,7 +33,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
            $(addprefix $(OUT)/targets/,sectionless sectionless-sysv libsectionless.so libsectionless-sysv.so) \
-           $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
+           $(addprefix $(OUT)/targets/,libleft.so libright.so) $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
            $(addprefix $(OUT)/targets/,libversions.so loop_to_entry-Os reentries-fixed reentries-packed usdt_statics-bare) \
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
            $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx) \
@@ -52,6 +52,13 @@ $(OUT)/targets/libinject.so: tests/targets/libinject.c tests/targets/noinline.h 
 $(OUT)/targets/libplugin.so: tests/targets/libplugin.c tests/targets/noinline.h examples/usdt.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -shared -o $@ $<
+
+# Two libraries whose code is equally long, as turns.c has them in one place.
+$(OUT)/targets/libleft.so:  TURN := -DTURN=left -DBYTES=111
+$(OUT)/targets/libright.so: TURN := -DTURN=right -DBYTES=222
+$(OUT)/targets/libleft.so $(OUT)/targets/libright.so: tests/targets/libturn.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fPIC -shared $(TURN) -o $@ $<
 
 $(OUT)/targets/libmiscompile.so: tests/targets/libmiscompile.c | $(CHECKED)
 	@mkdir -p $(@D)

@@ -463,15 +463,20 @@ end
 -- What was lost of it, for the ledger: { { text, count }, … }.
 function stack.lost()
   local list = {}
-  local records, frames = frame.lost()
+  local records, frames, places, replaced = frame.lost()
   if records then
     list[1] = { "mapping not recorded: addresses in it may have no names", records }
     list[2] = { "frame of a process that has exited: nothing is known of its mappings", frames }
+    list[3] = { "address where a process had several files, one after the other: named by the last one", places }
   end
   local unwinder = own().unwinder
   if unwinder then
     local _, _, _, failures = unwinder:counts()
     list[#list + 1] = { "unwind table, or mappings of a process, not loaded: the kernel has no room", failures }
+    if not unwinder:sees_changes() then
+      list[#list + 1] = { "file mapped in place of another one: until uplua saw that, stacks there may have been " ..
+                          "walked and named by the other one; this kernel does not tell (Linux 6.4)", replaced }
+    end
   end
   return list
 end
