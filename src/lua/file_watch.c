@@ -2,6 +2,7 @@
 #include "sys/file_watch.h"
 
 #include <lauxlib.h>
+#include <string.h>
 
 #include "lua/core.h"
 
@@ -13,13 +14,18 @@ static int open_folder(lua_State *L)
     return fd < 0 ? core_raise(L, &err) : core_push_number(L, fd);
 }
 
-static void add_name(const char *name, void *L)
+/* Into the table on top of the stack L. */
+static void add_name(const char *name, bool made, void *context)
 {
-    core_set_boolean(L, name, true);
+    lua_State *L = context;
+    lua_getfield(L, -1, name); /* names before */
+    bool is_written = lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "written") == 0;
+    lua_pop(L, 1);
+    core_set_string(L, name, made && !is_written ? "made" : "written");
 }
 
-/* names(fd) → { name = true }: what has changed since, nil where the kernel has dropped some names; and true where
- * the folder has been renamed or removed */
+/* names(fd) → { name = "made" or "written" }: what has come to be there since, and what was written, put there or
+ * removed; nil where the kernel has dropped some names. And true where the folder has been renamed or removed */
 static int changed_names(lua_State *L)
 {
     bool gone;

@@ -40,6 +40,12 @@ static int system_real_path(lua_State *L)
     return push_owned(L, path_real(luaL_checkstring(L, 1)));
 }
 
+/* link_target(path) → what the link says, or nil where that is none */
+static int system_link_target(lua_State *L)
+{
+    return push_owned(L, path_link_target(luaL_checkstring(L, 1)));
+}
+
 /* is_file(path) → true, unless it is missing or a folder */
 static int system_is_file(lua_State *L)
 {
@@ -201,6 +207,7 @@ int system_open_lua(lua_State *L)
     static const luaL_Reg functions[] = {
         {"executable", system_executable},
         {"real_path", system_real_path},
+        {"link_target", system_link_target},
         {"is_file", system_is_file},
         {"is_regular", system_is_regular},
         {"is_terminal", system_is_terminal},

@@ -1,4 +1,4 @@
-/* Tells of files in a folder that have been written, put there or removed (inotify(7)). */
+/* Tells of files in a folder that have been made, written, put there or removed (inotify(7)). */
 #include "sys/file_watch.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 int file_watch_open(const char *folder, struct error *err)
 {
-    enum { events = IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF | IN_ONLYDIR };
+    enum { events = IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF | IN_ONLYDIR };
     int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
     if (fd >= 0 && inotify_add_watch(fd, folder, events) >= 0)
         return fd;
@@ -17,7 +17,7 @@ int file_watch_open(const char *folder, struct error *err)
     return error_set(err, -code, "%s cannot be watched: %s", folder, error_reason(code));
 }
 
-bool file_watch_read(int fd, bool *gone, void (*visit)(const char *name, void *context), void *context)
+bool file_watch_read(int fd, bool *gone, void (*visit)(const char *name, bool made, void *context), void *context)
 {
     union {
         struct inotify_event event; /* for its alignment */
@@ -36,7 +36,7 @@ bool file_watch_read(int fd, bool *gone, void (*visit)(const char *name, void *c
             complete &= !(event->mask & IN_Q_OVERFLOW);
             *gone |= (event->mask & (IN_MOVE_SELF | IN_IGNORED)) != 0;
             if (event->len)
-                visit(event->name, context);
+                visit(event->name, (event->mask & IN_CREATE) != 0, context);
             at += sizeof *event + event->len;
         }
     }

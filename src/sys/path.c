@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +17,13 @@ char *path_executable(void)
 char *path_real(const char *path)
 {
     return realpath(path, NULL);
+}
+
+char *path_link_target(const char *path)
+{
+    char target[PATH_MAX + 1];
+    ssize_t length = readlink(path, target, PATH_MAX);
+    return length < 0 ? NULL : strndup(target, (size_t)length);
 }
 
 bool path_is_file(const char *path)

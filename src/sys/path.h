@@ -10,6 +10,9 @@ char *path_executable(void);
 /* PATH without links, "." and "..". malloc'd; NULL with errno set if it does not exist. */
 char *path_real(const char *path);
 
+/* What the link PATH says. malloc'd; NULL with errno set if it is none. */
+char *path_link_target(const char *path);
+
 /* True if PATH is a file or anything else that can be read, but no folder. */
 bool path_is_file(const char *path);
 

@@ -221,6 +221,77 @@ got = target.shell([[
   rm -r "$D/a" "$D/b"]])
 is(got.out, "three\n", "a folder that is renamed and made anew is watched again")
 
+-- A file that becomes a link to another, and is one no more: each takes the place of the one before.
+got = run({ x = counts "one", second = counts "two" }, [[
+  tell 23
+  ln -sfn second.lua "$D/x.lua"
+  heard
+  tell 101
+  save first
+  tell 101]])
+is(got.out, "one\t225\t225\t5\n", "a file that becomes a link to another")
+like(told(got.err), "^uplua: not everything was seen:\n  %d+ × uprobe %S+: handler replaced: [^\n]*\n$", "… which is said")
+
+-- Links that lead elsewhere: the script's, its folder's, and one on the way of that; relative ones and others. Then the
+-- file is saved that all of them lead to.
+local LINKED = [[
+local up = require "uplua"
+n = up.count()
+up.uprobe("]] .. STEP .. [[", function(e) n:inc() end)
+up.at_exit(function() print("%s", n:get()) end)]]
+local made = {}
+for _, name in ipairs { "one", "two", "three", "four", "five" } do
+  made[#made + 1] = ("cat >\"$D/f/%s.lua\" <<'END'\n%s\nEND\n"):format(name, LINKED:format(name))
+end
+got = target.shell([[
+  mkdir "$D/f" "$D/a" "$D/b"
+  mkfifo "$D/to" "$D/from"
+  ]] .. table.concat(made) .. [[
+  ln -s ../f/one.lua "$D/a/x.lua"
+  ln -s "$D/f/three.lua" "$D/b/x.lua"
+  ln -s a "$D/here"
+  ln -s "$D/here/../here" "$D/way"
+  ./uplua --watch "$D/way/x.lua" -- ./build/targets/steps "$D/to" "$D/from" >"$D/out" 2>"$D/err" &
+  uplua=$!
+  exec 8<>"$D/to" 9<>"$D/from"
+  tell() { echo "$1" >&8; await 'read -t 0 <&9' $uplua; read answer <&9; }
+  heard() { said=$1; await '[ "$(grep -c "x.lua: .* in the place of" "$D/err")" -ge $said ]' $uplua; }
+  tell 0
+  tell 1
+  ln -sfn ../f/two.lua "$D/a/x.lua"
+  heard 1
+  tell 10
+  ln -sfn b "$D/here"
+  heard 2
+  tell 100
+  rm "$D/b/x.lua"
+  ln -s ../f/four.lua "$D/b/x.lua"
+  heard 3
+  tell 1000
+  cat "$D/f/five.lua" >"$D/f/four.lua"
+  heard 4
+  tell 10000
+  rm "$D/way"
+  await 'grep -q "way/x.lua is not there any more" "$D/err"' $uplua
+  ln -s "$D/a" "$D/way"
+  heard 5
+  tell 100000
+  exec 8>&-
+  wait
+  rm -r "$D/a" "$D/b" "$D/f"]])
+is(got.out, "two\t111111\n", "links that lead elsewhere: each version once, and each hit")
+is(select(2, got.err:gsub("uplua: x%.lua: 1 probe in the place of 1\n", "")), 5, "… which is said")
+
+-- Maps that a main chunk holds nowhere but in LuaJIT's own temporary values have no names.
+got = run({ x = [[
+up = require "uplua"
+n = up.count()
+m = up.count()
+up.uprobe("]] .. STEP .. [[", function(e) n:inc() m:inc() end)]],
+  second = counts "two" }, "tell 23\nsave second\ntell 101")
+is(got.out, "two\t124\t101\t5\n", "a global map that becomes a local one")
+like(got.err, "^uplua: x%.lua: 1 probe in the place of 1; there is no m any more\n", "… and one that is there no more")
+
 -- Two maps of one name, and a command line that has no file to watch.
 got = target.shell([[
   printf '%s\n' 'local up = require "uplua"' 'local m = up.count()' 'local m = up.sum()' >"$D/two.lua"

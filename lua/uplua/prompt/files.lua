@@ -12,19 +12,20 @@ local files = {}
 
 local own = run.part(function()
   return {
-    -- real path → { path, probes, undo, first, last }: what the file has declared, functions that take back the rest,
+    -- path → { path, probes, undo, first, last }: what the file has declared, functions that take back the rest,
     -- and the numbers of the shared objects that it has made
     loaded = {},
     fresh = {}, -- the same of files that have run and whose probes are not attached yet
   }
 end)
 
--- Runs CHUNK, the file PATH, with arguments, and notes what it declares; returns what it returns.
-function files.run(path, chunk, ...)
+-- Runs CHUNK, with arguments, and notes what it declares; returns what it returns. It is a version of what has run as
+-- PATH before.
+function files.run_as(path, chunk, ...)
   local mine = own()
   local before, undo = {}, {}
   for _, probe in ipairs(handle.probes()) do before[probe] = true end
-  local entry = { path = core.system.real_path(path) or path, probes = {}, undo = undo, first = #object.all() + 1 }
+  local entry = { path = path, probes = {}, undo = undo, first = #object.all() + 1 }
   local function note(...)
     for _, probe in ipairs(handle.probes()) do
       if not before[probe] then entry.probes[#entry.probes + 1] = probe end
@@ -35,6 +36,11 @@ function files.run(path, chunk, ...)
   mine.fresh[#mine.fresh + 1] = entry
   capture.forget(debug.getinfo(chunk, "S").short_src)
   return note(loop.taking(function(take_back) undo[#undo + 1] = take_back end, chunk, ...))
+end
+
+-- The same of the file PATH, whatever links lead to it.
+function files.run(path, chunk, ...)
+  return files.run_as(core.system.real_path(path) or path, chunk, ...)
 end
 
 -- The report passes over the shared objects that ENTRY has made, unless a variable still holds them, or one of HELD.

@@ -16,14 +16,20 @@ local text     = require "uplua.base.text"
 local watch = {}
 
 local own = run.part(function()
-  return { path = nil, folder = nil, name = nil, fd = nil, maps = {}, environment = nil, missing = false,
-    settling = false }
+  return {
+    path = nil,     -- of the script, as it is named
+    where = nil,    -- … from the root folder on, with its links
+    watches = {},   -- by folder: { fd, names = set of what decides there which file that is }
+    arguments = nil, -- the script's, once it is attached
+    maps = {}, environment = nil, missing = false, settling = false, searching = false,
+  }
 end)
 
 local AGAIN = "200ms" -- after which what is gone is looked for again: editors write anew what they have removed
 -- Editors and shells empty a file before they write it, in pieces: it is a version once it has stood still for STILL.
 -- One that is empty, or does not stand still, for PATIENCE seconds is taken as it is.
 local STILL, PATIENCE = "20ms", 1
+local MOST_LINKS = 40 -- that the kernel follows in a path
 
 -- Maps that keep what they hold. A ring's records and what is printed belong to the callbacks of one version of the
 -- script, and a var is set by its main chunk.
@@ -103,7 +109,7 @@ local function seeing_locals(chunk, see, fn, ...)
     local i = 1
     repeat
       local name, value = debug.getlocal(2, i)
-      see(name, value)
+      if name and not name:find "^%(" then see(name, value) end -- "(*temporary)" is LuaJIT's own
       i = i + 1
     until not name
   end, stepped and "cr" or "r", stepped and 1 or 0)
@@ -119,7 +125,7 @@ local function maps_of(chunk, environment, ...)
   seeing_locals(chunk, function(name, value)
     local ok, message = pcall(add_variable, maps, name, value)
     mistake = mistake or not ok and message
-  end, files.run, own().path, chunk, ...)
+  end, files.run_as, own().where, chunk, ...)
   if mistake then error(mistake, 0) end
   for name, value in next, environment do add_variable(maps, tostring(name), value) end
   for id = before + 1, #object.all() do
@@ -199,8 +205,8 @@ end
 
 -- Loads the file again, which has been saved. A version whose maps hold other types than before is tried once more with
 -- maps of its own.
-local function reload(arguments)
-  local path = own().path
+local function reload()
+  local path, arguments = own().path, own().arguments
   own().missing = false
   local function version(keeping)
     local chunk, message = script.load(path)
@@ -219,16 +225,61 @@ local function reload(arguments)
   end
 end
 
--- The first version of the file PATH, with its arguments; what it declares is attached by who calls. The folder
--- is watched, since editors save by renaming, and from before the script runs: what is saved meanwhile is not missed.
+-- The places that decide which file PATH is, from the root folder on: links on its way, and the file itself. A list of
+-- { folder, name }.
+local function places_of(path)
+  local places, folder, links = {}, "", 0
+  repeat
+    local name, rest = path:match "^/*([^/]+)(.*)$"
+    local target = core.system.link_target(folder .. "/" .. name)
+    if name == ".." then
+      folder = folder:match "^(.*)/" or ""
+    elseif name ~= "." then
+      if target or not rest:find "[^/]" then places[#places + 1] = { folder ~= "" and folder or "/", name } end
+      if not target then
+        folder = folder .. "/" .. name
+      elseif target:find "^/" then
+        folder = ""
+      end
+    end
+    if target then links, rest = links + 1, ("%s/%s"):format(target, rest) end
+    path = rest
+  until not path:find "[^/]" or links > MOST_LINKS
+  return places
+end
+
+local on_change
+
+-- Watches the folders that decide which file the script is, instead of those that did. Raises why one cannot be.
+local function watch_folders()
+  local mine = own()
+  for _, watched in pairs(mine.watches) do
+    if mine.arguments then loop.unwatch(watched.fd) end
+    core.system.close(watched.fd)
+  end
+  mine.watches = {}
+  for _, place in ipairs(places_of(mine.where)) do
+    local folder, name = place[1], place[2]
+    local watched = mine.watches[folder]
+    if not watched then
+      watched = { fd = core.file_watch.open(folder), names = {} }
+      mine.watches[folder] = watched
+      if mine.arguments then loop.watch(watched.fd, function() on_change(folder, watched) end) end
+    end
+    watched.names[name] = true
+  end
+end
+
+-- The first version of the file PATH, with its arguments; what it declares is attached by who calls. Folders are
+-- watched, since editors save by renaming, and from before the script runs: what is saved meanwhile is not missed.
 function watch.begin(path, ...)
   if shipped.text(path) then
     error("--watch: this script is in uplua's own file, where nobody saves it; name one that is a file", 0)
   end
   local mine = own()
-  local folder, name = assert(core.system.real_path(path)):match "^(.*)/([^/]*)$"
-  mine.path, mine.name, mine.folder = path, name, folder ~= "" and folder or "/"
-  mine.fd = core.file_watch.open(mine.folder)
+  mine.path, mine.where = path, path
+  if not path:find "^/" then mine.where = ("%s/%s"):format(assert(core.system.real_path "."), path) end
+  watch_folders()
   local chunk = assert(script.load(path)) -- anew: it may have been saved since it was first
   local environment = fresh_environment(chunk)
   mine.maps = maps_of(chunk, environment, ...)
@@ -238,22 +289,22 @@ end
 -- Says, once, that the file is gone, unless it has come again.
 local function tell_missing()
   local mine = own()
-  local path = mine.folder .. "/" .. mine.name
-  if mine.missing or core.system.is_file(path) then return end
+  if mine.missing or core.system.is_file(mine.where) then return end
   mine.missing = true
-  failure.report(("%s is not there any more\n  what it was goes on; what is saved there takes its place"):format(path))
+  failure.report(("%s is not there any more\n  what it was goes on; what is saved there takes its place")
+    :format(mine.where))
 end
 
 -- The file's text; nil where it cannot be read.
 local function content()
-  local file = io.open(own().folder .. "/" .. own().name, "rb")
+  local file = io.open(own().where, "rb")
   local read = file and file:read "*a"
   if file then file:close() end
   return read
 end
 
 -- Loads the file again once it has stood still.
-local function reload_settled(arguments)
+local function reload_settled()
   local mine = own()
   if mine.settling then return end
   local before, began, timer = content(), core.loop.now(), nil
@@ -268,48 +319,62 @@ local function reload_settled(arguments)
     if now == "" then
       failure.report(("%s is empty\n  what it was goes on; what is saved there takes its place"):format(mine.path))
     elseif now then
-      reload(arguments)
+      reload()
     else
       loop.after(AGAIN, tell_missing)
     end
   end)
 end
 
-local on_change
-
--- The folder has been renamed or removed. Once there is one at its path again, with the script in it, that is watched.
-local function find_again(arguments)
+-- A folder has been renamed or removed, or there is none where a link leads. Once the script is at its path again, that
+-- is watched.
+local function find_again()
   local mine, timer = own(), nil
-  local path = mine.folder .. "/" .. mine.name
-  loop.unwatch(mine.fd)
-  core.system.close(mine.fd)
+  if mine.searching then return end
+  mine.searching = true
   timer = loop.every(AGAIN, function()
-    if not core.system.is_file(path) then return tell_missing() end
+    if not (core.system.is_file(mine.where) and pcall(watch_folders)) then return tell_missing() end
     timer:cancel()
-    mine.path, mine.fd = path, core.file_watch.open(mine.folder)
-    loop.watch(mine.fd, function() on_change(arguments) end)
-    reload_settled(arguments)
+    mine.searching, mine.path = false, mine.where
+    reload_settled()
   end)
 end
 
--- Something in the folder has changed, or is gone.
-function on_change(arguments)
+-- Whether what has CHANGED in FOLDER (core.file_watch.names) is one of NAMES. What is made is empty, and written later:
+-- a link is whole at once.
+local function concerns(names, changed, folder)
+  if not changed then return true end
+  for name in pairs(names) do
+    local how = changed[name]
+    if how == "written" or how == "made" and core.system.link_target(folder .. "/" .. name) then return true end
+  end
+  return false
+end
+
+-- Something in FOLDER, WATCHED, has changed, or is gone.
+function on_change(folder, watched)
   local mine = own()
-  local names, gone = core.file_watch.names(mine.fd)
-  if gone then
-    find_again(arguments)
-  elseif names and names[mine.name] and not core.system.is_file(mine.folder .. "/" .. mine.name) then
+  if mine.watches[folder] ~= watched then return end -- the loop had it before it was watched no more
+  local changed, gone = core.file_watch.names(watched.fd)
+  if not gone and not concerns(watched.names, changed, folder) then return end
+  local lost = gone or not pcall(watch_folders) -- a link may lead elsewhere now
+  if lost then
+    find_again()
+  elseif core.system.is_file(mine.where) then
+    reload_settled()
+  else
     loop.after(AGAIN, tell_missing)
-  elseif not names or names[mine.name] then
-    reload_settled(arguments)
   end
 end
 
 -- It is attached: from now on, what is saved takes its place, and what has been. The arguments are the script's.
 function watch.start(...)
   files.keep()
-  local arguments = { n = select("#", ...), ... }
-  loop.watch(own().fd, function() on_change(arguments) end)
+  local mine = own()
+  mine.arguments = { n = select("#", ...), ... }
+  for folder, watched in pairs(mine.watches) do
+    loop.watch(watched.fd, function() on_change(folder, watched) end)
+  end
 end
 
 return watch

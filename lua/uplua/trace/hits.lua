@@ -27,7 +27,7 @@ local function complete(part, returns, depth, printed)
   part.fields, part.printed = fields.of(part, returns, part.taking, depth, printed and printed.wanted), printed
   if printed then -- no more is taken than that
     part.values, part.fields = printing.values(printed, part.fields), {}
-  elseif part.result then
+  elseif part.result and returns then
     part.returned = fields.of_result(part.result, part.taking, depth)
   elseif part.raw then
     part.returned, part.returned_by = fields.RAW, fields.of_results(part.sites, part.results and part.results() or {})
