@@ -87,6 +87,55 @@ events = trace "raw_tracepoint:sched_process_exit"
 is(#events, 1, "a raw tracepoint")
 like(events[1], "^sched_process_exit%(p=0x%x+[^)]*%)$", "by the kernel's names")
 
+-- Functions of the kernel that return a pointer, and that are passed a text; by --check, which needs no kprobes.
+for _, row in ipairs {
+  { "kprobe:getname_kernel" }, { "-r kprobe:getname_kernel" }, { "kprobe:vfs_path_lookup" },
+  { "fentry:getname_kernel" },
+} do
+  local checked = target.uplua("--check trace.lua " .. row[1])
+  local lacks = checked.err:match "^uplua: [^\n]*this kernel[^\n]*" or checked.err:match "^uplua: [^\n]*types[^\n]*"
+  if lacks then
+    tap.skip(row[1] .. ": " .. lacks)
+  else
+    is(checked.err, "", "trace.lua " .. row[1])
+    like(checked.out, "trace.lua: one handler compiles\n", "… compiles")
+  end
+end
+
+-- Arrays of a tracepoint's record: addresses by their names, and numbers.
+events = trace("-w 'e.args.newstate == 2' tracepoint:sock:inet_sock_set_state", "./build/targets/traced 1 23")
+local addresses = {}
+for i, event in ipairs(events) do
+  addresses[i] = event:match " daddr=([%d.]+), " .. " " .. event:match " daddr_v6=(%S+)%)$"
+end
+local expected = {}
+for i = 0, 22 do expected[i + 1] = ("127.0.%d.9 ::ffff:127.0.%d.9"):format(i, i) end
+is(table.concat(addresses, "\n"), table.concat(expected, "\n"), "addresses of IP, of 4 bytes and of 16")
+local lseek = require("uplua").syscall_number "lseek"
+local WHERE = ("-w 'e.args.id == %d and up.i32(e.args.args[0]) < 0'"):format(lseek)
+local calls = target.uplua("scripts/trace.lua " .. WHERE .. " tracepoint:raw_syscalls:sys_enter -- " ..
+  "./build/targets/traced 1 23")
+local offsets = {} -- on a line of its own, where the array is long
+for offset in calls.out:gmatch "args ?= ?%[%d+, (%d+), %d+, %d+, %d+, %d+%]" do offsets[#offsets + 1] = offset end
+is(#offsets, 23, "an array of six numbers of 64 bits")
+is(offsets[1], "0", "… each as it is")
+is(offsets[23], "18446744073709551594", "… also a large one, which is -22 with a sign")
+
+-- Texts of the kernel's: of a tracepoint; and of functions, where the text may be the program's, too.
+if target.uplua("--list tracepoint:maple_tree:ma_read").out ~= "" then
+  like(trace("tracepoint:maple_tree:ma_read", "true")[1], '^maple_tree:ma_read%(fn="m%l+_[%w_]+", min=', "a text")
+else
+  tap.skip "this kernel has no tracepoint maple_tree:ma_read"
+end
+if target.has "kprobe" then
+  like(table.concat(trace("kprobe:getname_kernel", "sh -c 'exec cat /dev/null'"), "\n"),
+    'getname_kernel%(filename="/lib[^"]*/ld[^"]+"%)', "a text in the kernel's memory")
+  like(table.concat(trace("kprobe:do_sys_openat2", "cat /dev/null"), "\n"),
+    'do_sys_openat2%(dfd=%-100, filename="/dev/null", how=', "… and in the program's")
+else
+  tap.skip "this kernel has no kprobes"
+end
+
 -- Each tracepoint of this kernel, whatever its fields are called: timer_start has a `function`. Those of system calls
 -- are the syscall probes'.
 local TRACEPOINTS = ("'tracepoint:%s:*'"):format(tap.fewer("*", "timer"))

@@ -11,16 +11,22 @@ local call     = require "uplua.syscalls.call"
 local decode   = require "uplua.types.decode"
 local describe = require "uplua.types.describe"
 local scalars  = require "uplua.types.scalars"
+local special  = require "uplua.types.special"
 local library  = require "uplua.trace.library"
 local named    = require "uplua.trace.syscall"
 local syscall  = require "uplua.probe.providers.syscall"
 local text     = require "uplua.base.text"
+local up       = require "uplua"
 
 local fields = {}
 
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
 local STRINGS = 127          -- bytes that are shown of a text
 local READ = ("up.str(%%s, %d)"):format(STRINGS + 1)
+local READ_KERNEL = ("up.kstr(%%s, %d)"):format(STRINGS + 1)
+-- What functions of the kernel are passed may be the program's: addresses of the kernel are negative.
+local READ_EITHER = ("up.i64(%%s) < 0 and %s or %s"):format(READ_KERNEL, READ)
+local ARRAY = 64             -- bytes that are shown of an array
 
 local function as_hex(value) return text.format("%#x", value) end
 local function as_address(value) return value == nil and "NULL" or as_hex(value) end
@@ -28,7 +34,7 @@ local function unsigned(value) return value < 0 and ffi.cast("uint64_t", ffi.cas
 local function as_unsigned(value) return text.integer(unsigned(value)) end
 local function as_integer(value) return text.integer(value) end
 local function as_string(value) return decode.quoted(value) end
-local function as_unreadable(value) return as_hex(value) .. " (not readable)" end
+local function as_unreadable(value) return value == 0 and "NULL" or as_hex(value) .. " (not readable)" end
 
 -- Of 64 bits without a sign: large numbers are mostly addresses.
 local function as_word(value)
@@ -41,6 +47,8 @@ local function as_signal(value)
   local name = value > 0 and require "uplua".signal_name(tonumber(value))
   return name and name:find "^SIG" and name or text.integer(value)
 end
+
+local IS_CHAR = { ["char *"] = true, ["const char *"] = true, ["char const *"] = true }
 
 local SIGNALS = { sig = true, signal = true, signo = true, signum = true }
 
@@ -75,9 +83,27 @@ local function field_of_library(argument, place)
   return { name = argument.name, source = source, show = show }
 end
 
+-- An array of COUNT elements that are TYPE ("u8") in a tracepoint's record, an argument whose value the record has as
+-- its PLACE-th.
+local function array_field(argument, source, place, type, count)
+  local sign, bits = type:match "^([iu])(%d+)$"
+  local element = { kind = "integer", size = bits / 8, bits = sign == "i" and -bits or bits + 0 }
+  local size = element.size * count
+  local is_address = element.size == 1 and argument.name:find "^[sd]addr"
+  local function whole(record)
+    local taken = record["a" .. place]
+    if taken == nil then return nil, "?" end
+    local bytes = taken:bytes()
+    local address = is_address and ((size == 4 or size == 16) and up.ip(bytes) or special.sockaddr(bytes))
+    if address then return address, address end
+    return decode.counted_list(element, bytes, count)
+  end
+  return { name = argument.name, source = ("up.kbuf(%s, %d)"):format(source, math.min(size, ARRAY)), whole = whole }
+end
+
 -- How the handler gets an argument of a tracepoint or a system call, its PLACE; nil for what a line has no room for.
--- OF_CALL: the name of the system call.
-local function field_of(argument, source, place, of_call, returns)
+-- OF_CALL: the name of the system call. IN_KERNEL: texts are in the kernel's memory.
+local function field_of(argument, source, place, of_call, returns, in_kernel)
   local of_text = argument.source and argument.source:find "char%s*%*$"
   if argument.type == "string" then return { name = argument.name, source = source, show = as_string } end
   if argument.type == "boolean" then return { name = argument.name, source = source, show = tostring } end
@@ -93,6 +119,10 @@ local function field_of(argument, source, place, of_call, returns)
     return { name = argument.name, source = source, show = show_of_call(of_call, place, call.show_of(argument)) }
   end
   if SIGNALS[argument.name] then return { name = argument.name, source = source, show = as_signal } end
+  if of_text and IS_CHAR[argument.source] then
+    local read = in_kernel and READ_KERNEL or READ
+    return { name = argument.name, source = read:format(source), show = as_string, otherwise = source }
+  end
   local pointer = argument.source and argument.source:find "%*$"
   return { name = argument.name, source = source, show = pointer and as_hex or as_integer }
 end
@@ -184,6 +214,10 @@ local function parameter_field(parameter, index, taking, depth, part)
     if SIGNALS[name] then field.show = as_signal end
     if part.of_library then field.show = show_of_library(index, field.show) end
   end
+  if source and parameter.kind == "integer" and describe.is_text(type) then -- the kernel's (kernel_functions)
+    field.source, field.otherwise, field.show = READ_EITHER:format(source, source, source), source, as_string
+    field.plain = nil
+  end
   if parameter.kind == "boolean" then field.show, field.plain = tostring, nil end
   if parameter.passed and type then
     if parameter.passed == "words" then
@@ -226,7 +260,11 @@ function fields.of(part, returns, taking, depth, wanted)
   if part.parameters then return list end
   for place, argument in ipairs(part.arguments or {}) do
     local of_call = part.of_call and part.probe:match ":([^:]*)$"
-    list[#list + 1] = field_of(argument, access(argument.name), place, of_call, returns)
+    local in_kernel = not part.probe:find "^tracepoint:syscalls:"
+    local source = access(argument.name)
+    local type, count = argument.type:match "^([iu]%d+)%[(%d+)%]$"
+    list[#list + 1] = type and array_field(argument, source, #list + 1, type, tonumber(count)) or
+      field_of(argument, source, place, of_call, returns, in_kernel)
   end
   if part.arguments then return list end
   for i, argument in ipairs(part.by_number or {}) do
