@@ -35,6 +35,8 @@ bad 1 '*no process 99999999999' -e '' -- 99999999999
 bad 1 '*nosuch-command: command not found' -e '' -- nosuch-command
 bad 1 '*no such script: nosuch.lua; looked in */scripts*and the current folder' nosuch.lua
 bad 1 "*no such script: mallocleek.lua; looked in */scripts*; did you mean 'mallocleak.lua'?" mallocleek.lua
+bad 1 "*no such script: mallocleek; looked in */scripts*; did you mean 'mallocleak.lua'?" mallocleek
+bad 1 "*no such script: MALLOCLEAK.lua; looked in */scripts*; did you mean 'mallocleak.lua'?" MALLOCLEAK.lua
 bad 1 '*no such script: nosuch; looked in */scripts*and the current folder' nosuch
 bad 1 '*no such script: /nosuch.lua' /nosuch.lua
 bad 1 '*no such script: /: it is a folder' /

@@ -130,6 +130,16 @@ for _, given in ipairs { "--help", "-h" } do
 end
 like(target.script("--[==[\nlong: what? ]] \n--]==]\nprint(1)", "--help").out, "\n\nlong: what%? %]%]\n\nThis script",
   "a long comment")
+run = target.shell [[printf '%s\n' '-- plain: from a pipe' 'print(1)' | ./uplua - --help >"$D/out" 2>"$D/err"]]
+is(run.status .. run.err, "0", "--help of a script on standard input")
+like(run.out, "^usage: uplua %[options%] %- %[%-%- .-\n\nplain: from a pipe\n\nThis script takes no options",
+  "… is its comment")
+run = target.shell [[echo 'print(1)' | ./uplua - --top 5 >"$D/out" 2>"$D/err"]]
+is(run.status .. run.out, "2", "… which is not run with options")
+like(run.err, "^uplua: %- takes no options or arguments, but '%-%-top' was given; ", "… and why")
+run = target.shell [[echo 'print(args and "args", arg[1])' | ./uplua - --help >"$D/out" 2>"$D/err"]]
+is(run.out .. run.err, "args\t--help\n", "… it is where it looks at them")
+is(target.shell [[echo 'print(7)' | ./uplua - >"$D/out" 2>"$D/err"]].out, "7\n", "… and where there are none")
 like(target.script("print(1) -- behind", "--help").out, "%]\n\nThis script takes no", "no comment")
 is(target.script("print(...)", "word").out, "word\n", "one that does is")
 is(target.script("print(arg[1])", "--help").out, "--help\n", "so is one that looks into arg")

@@ -29,7 +29,7 @@ end
 -- given others.
 local function check_arguments(options)
   local word = options.arguments[1]
-  local path = word and options.script and options.script ~= "-" and script.find(options.script)
+  local path = word and options.script and (options.script == "-" and "-" or script.find(options.script))
   if not path or script.takes_arguments(path) then return nil end
   for _, given in ipairs(options.arguments) do
     if given == "--help" or given == "-h" then return script.help(options.script, path) end

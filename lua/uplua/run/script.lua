@@ -12,7 +12,9 @@ local script = {}
 
 local default_path = package.path
 
-local own = run.part(function() return { told = {} } end)
+local own = run.part(function()
+  return { told = {}, input = nil } -- what has been said; the script on standard input
+end)
 
 -- TEXT on standard error, once in a run.
 local function tell(message)
@@ -152,6 +154,23 @@ local function all_scripts()
   return list
 end
 
+-- "; did you mean 'mallocleak.lua'?" for NAME, which no script has: of the places' and the current folder's, by what
+-- stands before ".lua", in letters of either case. "" where none is near.
+local function hint_of(name)
+  local names, stems = {}, {}
+  for _, one in ipairs(all_scripts()) do names[#names + 1] = one.name end
+  for _, here in ipairs(system.names "." or {}) do
+    if here:find "%.lua$" and system.is_file(here) then names[#names + 1] = here end
+  end
+  local by_stem = {}
+  for _, one in ipairs(names) do
+    local stem = one:gsub("%.lua$", ""):lower()
+    if not by_stem[stem] then stems[#stems + 1], by_stem[stem] = stem, one end
+  end
+  local near = text.nearest(name:gsub("%.lua$", ""):lower(), stems)
+  return near and ("; did you mean '%s'?"):format(text.escape(by_stem[near])) or ""
+end
+
 -- The path of the script NAME. A name with a slash is a path; another is looked up in the folders, then in the current
 -- one, and then with ".lua" behind it. nil and a message if there is none.
 function script.find(name)
@@ -166,16 +185,23 @@ function script.find(name)
   if system.is_file(name) then return here end
   local with_suffix = not name:find("%.lua$") and script.find(name .. ".lua")
   if with_suffix then return with_suffix end
-  local names, _, left_out = {}, trees()
-  for i, one in ipairs(all_scripts()) do names[i] = one.name end
+  local _, left_out = trees()
   return nil, ("no such script: %s; looked in %s and the current folder%s%s"):format(name,
     table.concat(script.folders(), ", "),
-    left_out and ("; --trust looks among the rocks in %s, too"):format(text.escape(left_out)) or "",
-    text.did_you_mean(name, names))
+    left_out and ("; --trust looks among the rocks in %s, too"):format(text.escape(left_out)) or "", hint_of(name))
 end
 
--- The text of the script at PATH, or its beginning, of MOST bytes; nil where it cannot be read, or only once.
+-- The script on standard input, which can be read once only.
+local function input()
+  local mine = own()
+  mine.input = mine.input or io.read "*a"
+  return mine.input
+end
+
+-- The text of the script at PATH, or its beginning, of MOST bytes; "-" is standard input. nil where it cannot be read,
+-- or only once.
 local function text_of(path, most)
+  if path == "-" then return input() end
   if shipped.text(path) then return shipped.text(path) end
   local file = system.is_regular(path) and io.open(path)
   local source = file and file:read(most or "*a")
@@ -261,7 +287,7 @@ end
 -- Loads the script at PATH, or standard input for "-". nil and a message if that fails.
 function script.load(path)
   if path == "-" then
-    local source = io.read "*a"
+    local source = input()
     local chunk, message = load(source, "=stdin", "t")
     return chunk, message and syntax.explained(message, source)
   end
