@@ -7,9 +7,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-int descriptors_expect(size_t count, const char *what, struct error *err)
+unsigned long long descriptors_allowed(void)
 {
     struct rlimit limit = {0};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    return limit.rlim_cur;
+}
+
+int descriptors_expect(size_t count, const char *what, struct error *err)
+{
     int *taken = malloc((count + 1) * sizeof *taken);
     size_t have = 0;
     if (!taken)
@@ -24,9 +30,8 @@ int descriptors_expect(size_t count, const char *what, struct error *err)
     free(taken);
     if (have == count)
         return 0;
-    getrlimit(RLIMIT_NOFILE, &limit);
     return error_set(
         err, -EMFILE,
         "too many open files: %s need %zu more, and of the %llu that are allowed %zu are left: raise `ulimit -n`", what,
-        count, (unsigned long long)limit.rlim_cur, have);
+        count, descriptors_allowed(), have);
 }

@@ -82,8 +82,26 @@ tap.like(run.err, "^uplua: too many open files: the handlers need %d+ more, " ..
                   "and of the 20 that are allowed %d+ are left: raise `ulimit %-n`\n$", "too few open files")
 is(run.status, 1, "… with its status")
 run = target.shell [[(ulimit -n 64 && ./uplua mallocleak.lua -- true) >"$D/out" 2>"$D/err"]]
-tap.like(run.err, "^uplua: [^\n]*too many open files[^\n]*: raise `ulimit %-n`\n",
+tap.like(run.err, "^uplua: [^\n]*too many open files: [^\n]*of the 64 that are allowed [^\n]+: raise `ulimit %-n`\n",
          "too few for all of a script's probes")
+-- … and for its tracepoints: one attaches where nothing else is left that a descriptor could be had of.
+local SPENT = [[
+local up = require "uplua"
+local n = up.count()
+up.tracepoint("%s", function() n:inc() end)
+up.at_exit(function() print("not refused") end)]]
+local path = target.folder() .. "-spent.lua"
+local file = assert(io.open(path, "w"))
+file:write(SPENT:format "sched:*")
+file:close()
+for _, limit in ipairs { 32, 34, 36, 38, 40, 42, 44, 46, 48, 56, 64 } do
+  run = target.shell(('(ulimit -n %d && ./uplua %s -- true) >"$D/out" 2>"$D/err"'):format(limit, path))
+  if run.status ~= 0 then
+    tap.like(run.err, "^uplua: [^\n]*too many open files: [^\n]*of the " .. limit ..
+             " that are allowed [^\n]+: raise `ulimit %-n`\n", "the limit is told, " .. limit)
+  end
+end
+os.remove(path)
 
 target.done()
 tap.done_testing()

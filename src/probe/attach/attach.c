@@ -10,6 +10,7 @@
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/cookie.h"
+#include "sys/descriptors.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
 #include "sys/procstat.h"
@@ -80,9 +81,10 @@ static int failed(int code, const struct site *site, struct error *err)
                          site->function, where);
     case -EMFILE:
         return error_set(err, code,
-                         "cannot attach to %s in %s: too many open files; this kernel needs one for each "
+                         "cannot attach to %s in %s: too many open files: of the %llu that are allowed none is left, "
+                         "and this kernel needs one for each "
                          "probe: raise `ulimit -n`",
-                         site->function, where);
+                         site->function, where, descriptors_allowed());
     default:
         return error_set(err, code, "cannot attach to %s in %s: %s", site->function, where, error_reason(code));
     }

@@ -14,6 +14,7 @@
 #include "sym/kernel.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
+#include "sys/descriptors.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
 
@@ -232,9 +233,10 @@ static int failed(int code, const struct kernel_sites *sites, const struct kerne
                          "(sysctl kernel.kptr_restrict)",
                          name);
     case -EMFILE:
-        return error_set(
-            err, code,
-            "cannot probe %s: too many open files; this kernel needs one for each function: raise `ulimit -n`", name);
+        return error_set(err, code,
+                         "cannot probe %s: too many open files: of the %llu that are allowed none is left, and this "
+                         "kernel needs one for each function: raise `ulimit -n`",
+                         name, descriptors_allowed());
     case -EINVAL:
     case -ENOENT:
     case -ESRCH:
