@@ -208,7 +208,7 @@ unwatched("grid[0].x", "%S+grid%[0%] is a 'int %[5%]', which has no field 'x'", 
 unwatched("sink.x", "%S+sink is a 'long int', which has no field 'x'", "a field of a number")
 unwatched("sink[1]", "%S+sink is a 'long int', which has no elements", "an index of a number")
 unwatched("config.name",
-  "how many bytes of %S+config.name in %S+ are meant, { \"w\", size = 1 }, 2, 4 or 8%? It has 16",
+  "how many bytes of %S+config.name in %S+ are meant, { \"w\", size = 1 }, 2, 4 or 8, .* or :8%? It has 16",
   "more than the CPU watches")
 os.remove(path)
 target.done()

@@ -76,6 +76,50 @@ refused("profile", "'profile' names no probe: .*; what profile probes stand at, 
 like(run "funclatency.lua profile:99".err,
   "^uplua: profile:99: probes of the kind profile have no return\n$", "no return")
 
+-- Every form that the manual names: a handler compiles, or what is asked for is not there, as said here. A row of its
+-- tables that is not here is missed.
+local TYPED = "./build/targets/typed"
+local FORMS = {
+  ["`BINARY:FUNCTION`"] = { TYPED .. ":integers", "libc:malloc" },
+  ["`BINARY:str*`"] = { TYPED .. ":'int*'", "libc:'str[l-n]*'" },
+  ["`BINARY:ns::Klass::method`, `BINARY:ns::Klass::*`"] = {
+    { TYPED .. ":ns::Klass::method", "uprobe %S+:ns::Klass::method: no such function in %S+" },
+  },
+  ["`BINARY:FUNCTION+OFFSET`, `BINARY:0xADDRESS`"] = {
+    TYPED .. ":integers+0", { TYPED .. ":0x7", "uprobe %S+:0x7: no code of %S+ lies there; " },
+  },
+  ["`BINARY@FILE:LINE`, `BINARY:FILE:LINE`"] = {
+    { TYPED .. "@typed.c:1", "uprobe %S+@typed.c:1: [^\n]*line" },
+    { TYPED .. ":typed.c:1", "uprobe %S+:typed.c:1: [^\n]*line" },
+  },
+  ["`{ spec, … }`"] = { "libc:malloc libc:calloc" },
+  ["`perf:EVENT:PERIOD`, `perf:EVENT@HERTZ`"] = { "perf:cpu-clock:1000000", "perf:cpu-clock@99", "perf:page-faults" },
+  ["`profile:HERTZ`, `interval:TIME`"] = { "profile:99", "interval:1s" },
+  ["`watch:BINARY:VARIABLE`, `…:ACCESS`, `…:ACCESS:SIZE`"] = {
+    "watch:" .. WATCHED .. ":counter", "watch:" .. WATCHED .. ":counter:rw", "watch:" .. WATCHED .. ":counter:rw:4",
+    "watch:0x404040:w:8", "watch:0x404040:x", "watch:4210752:rw:2",
+    { "watch:0x404040", "watch: how many bytes of 0x404040 are meant, .* or behind a spec :w:1, .* no known size" },
+    { "watch:0x404041:w:8", "watch: 0x404041 is not a multiple of 8: .*" },
+  },
+}
+local manual = target.read "doc/api.md"
+for form, specs in pairs(FORMS) do
+  ok(manual:find("\n| " .. form .. " |", 1, true), "the manual has " .. form)
+  for _, spec in ipairs(specs) do
+    local given, message = spec, nil
+    if type(spec) == "table" then given, message = spec[1], spec[2] end
+    local checked = target.uplua(("--check --trust-watchpoints funccount.lua %s -- %s"):format(given, WATCHED))
+    if message then
+      like(checked.err, "^uplua: " .. message, given .. " is refused")
+    else
+      is(checked.err, "", given .. " is accepted")
+      like(checked.out, "funccount.lua: [^\n]* compiles?\n$", "… and compiled")
+    end
+  end
+end
+local tables = manual:match "A spec is one of(.-)\nIn the lists that"
+for row in tables:gmatch "\n| (`[^|]*) |" do ok(FORMS[row], "what is asked for here: " .. row) end
+
 -- --list.
 local function list(what) return target.uplua("--list '" .. what .. "'") end
 like(list "profile:*".out,

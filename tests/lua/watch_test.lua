@@ -89,7 +89,8 @@ refused('watch("./build/targets/watched:counter+4", { "w", size = 8 }, function(
 refused('watch("./build/targets/watched:counter+8", { "w", size = 8 }, function() end)', "counter has only 8 bytes",
   "behind the variable")
 refused('watch("./build/targets/watched:odd", "w", function() end)',
-  "how many bytes of .*odd.* are meant, { \"w\", size = 1 }, 2, 4 or 8%? It has 64", "no size")
+  "how many bytes of .*odd.* are meant, { \"w\", size = 1 }, 2, 4 or 8, or behind a spec :w:1, .* or :8%? It has 64",
+  "no size")
 refused('watch("./build/targets/watched:odd", { "w", size = 3 }, function() end)',
   "watch: option 'size': it is 1, 2, 4 or 8, not 3", "three bytes")
 refused('watch(0x1001, { "w", size = 2 }, function() end)', "watch: 0x1001 is not a multiple of 2: the CPU watches",

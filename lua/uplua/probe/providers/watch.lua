@@ -138,8 +138,8 @@ function watch.watch(where, given, handler)
   local place, left, name = resolve(where, access)
   local size = access == "x" and 1 or given.size or left
   if not SIZES[size] then
-    error(("watch: how many bytes of %s are meant, { %q, size = 1 }, 2, 4 or 8? It has %s")
-      :format(name, access, left or "no known size"), 2)
+    error(("watch: how many bytes of %s are meant, { %q, size = 1 }, 2, 4 or 8, or behind a spec :%s:1, :2, :4 or " ..
+           ":8? It has %s"):format(name, access, access, left or "no known size"), 2)
   end
   if left and size > left then error(("watch: %s has only %d bytes"):format(name, left), 2) end
   if type(place) ~= "string" and place % size ~= 0 then
