@@ -121,6 +121,11 @@ is(#offsets, 23, "an array of six numbers of 64 bits")
 is(offsets[1], "0", "… each as it is")
 is(offsets[23], "18446744073709551594", "… also a large one, which is -22 with a sign")
 
+like(target.uplua([[-e 'r = ring()
+  tracepoint("sock:inet_sock_set_state", function(e) r:emit { from = e.args.saddr } end)' -- true]]).err,
+  "a 'unsigned char %[4%]' of the kernel cannot be stored in a record: .* as up.kbuf%(…, 4%) reads its bytes",
+  "a record takes its bytes")
+
 -- Texts of the kernel's: of a tracepoint; and of functions, where the text may be the program's, too.
 if target.uplua("--list tracepoint:maple_tree:ma_read").out ~= "" then
   like(trace("tracepoint:maple_tree:ma_read", "true")[1], '^maple_tree:ma_read%(fn="m%l+_[%w_]+", min=', "a text")

@@ -34,6 +34,11 @@ static struct type stored(struct inference *inference, const struct value *user,
         compile_fail(inference->compiler, user->position, "%s cannot be stored %s by a handler",
                      describe(inference, value), where);
     }
+    if (access_is_place(type) && type.kernel)
+        compile_fail(inference->compiler, user->position,
+                     "a '%s' of the kernel cannot be stored %s: store what it holds, as up.kbuf(…, %llu) reads its "
+                     "bytes, or its address: up.u64(…)",
+                     type.ctype->name, where, (unsigned long long)type.ctype->size);
     if (access_is_place(type))
         compile_fail(inference->compiler, user->position,
                      "a '%s' of the traced program cannot be stored %s: store what it holds, or its address: up.u64(…)",
