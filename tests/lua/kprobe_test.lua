@@ -298,7 +298,25 @@ out = run([[
   at_exit(function() for k, c in n:pairs() do print(tostring(symbol(0, k[1])):match "^[%w_]+", k[2], c > 100) end
     end)]], "1 101")
 like(out, machine.seeks .. "\t" .. machine.seeks .. "\ttrue", "a pattern of one function")
-like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "a pattern of several")
+like(out, "do_sys_openat2\tdo_sys_openat2\ttrue", "a pattern of several, each by its own name")
+out = run([[
+  n, elsewhere = count(), count()
+  kretprobe("do_sys_open*", function(e)
+    if i32(e.arg0) == -100 and i32(e.ret) == -2 then n[{ e.func, e.probe }]:inc() end
+  end)
+  kprobe("*_lseek", function(e)
+    if e.arg1 > 100000 and e.func == "SEEKS" then n[{ e.func, e.probe }]:inc() end
+  end)
+  kprobe("vfs_*", function(e) elsewhere[e.func]:inc() end)
+  at_exit(function()
+    for k, c in n:pairs() do print(k[1], k[2], c > 100) end
+    local others = 0
+    for name in elsewhere:pairs() do others = others + (name:find "^vfs_[%w_]+$" and 1 or -1000) end
+    print("others", others > 1)
+  end)]], "1 101", true) -- the kernel permits no probe on some of these
+like(out, "do_sys_openat2\tdo_sys_open%*\ttrue", "… at returns")
+if machine.seeks:find "_lseek$" then like(out, machine.seeks .. "\t%*_lseek\ttrue", "… and compared with a text") end
+like(out, "others\ttrue", "many functions, several of which are hit")
 
 -- The second instruction of a function is somewhere in the first bytes behind its call of the tracer; elsewhere the
 -- kernel says no.

@@ -14,6 +14,7 @@
 #include "sym/kernel.h"
 #include "sys/bpf.h"
 #include "sys/capability.h"
+#include "sys/cookie.h"
 #include "sys/descriptors.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
@@ -263,6 +264,12 @@ struct kernel_attach {
 /* Room for a module's name (56 bytes at most), a colon, and a symbol's (KSYM_NAME_LEN is 512). */
 enum { NAME_SIZE = 576 };
 
+/* By which the program knows the site. */
+static uint64_t cookie_of(const struct kernel_attach *attach, size_t site)
+{
+    return attach->cookie | (uint64_t)site << COOKIE_SITE_SHIFT;
+}
+
 static int attach_site(const struct kernel_attach *attach, const struct kernel_site *site)
 {
     char name[NAME_SIZE];
@@ -273,7 +280,7 @@ static int attach_site(const struct kernel_attach *attach, const struct kernel_s
         .offset = attach->sites->inside,
         .address = site->address + attach->sites->inside,
         .at_return = attach->at_return,
-        .cookie = attach->cookie,
+        .cookie = cookie_of(attach, (size_t)(site - attach->sites->sites)),
     };
     return link_keep(attach->link, perf_kprobe_attach(attach->program, &probe));
 }
@@ -339,7 +346,7 @@ static int attach_links(const struct kernel_attach *attach, size_t *left_out, st
     for (size_t i = 0; i < count && !code; i++) {
         words.names[i] = attach->sites->sites[i].function;
         words.addresses[i] = attach->sites->sites[i].address;
-        words.cookies[i] = attach->cookie;
+        words.cookies[i] = cookie_of(attach, i);
         words.hidden |= !words.addresses[i];
     }
     if (!code)

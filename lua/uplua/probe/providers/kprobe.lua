@@ -54,8 +54,7 @@ local function declare_function(provider, spec, given, handler)
   end
   local places = {}
   for i, site in ipairs(list) do
-    local called = #list == 1 and site["function"] or spec
-    places[i] = { ["function"] = called, inside = site.inside, slid = 0, text = kernel_functions.place(site) }
+    places[i] = { ["function"] = site["function"], inside = site.inside, slid = 0, text = kernel_functions.place(site) }
   end
   local trampoline = functions:trampoline()
   if provider.of_return and not options.explain and not options.emit and not trampoline then
