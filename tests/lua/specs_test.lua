@@ -81,6 +81,11 @@ like(run "funclatency.lua profile:99".err,
 local TYPED = "./build/targets/typed"
 local FORMS = {
   ["`BINARY:FUNCTION`"] = { TYPED .. ":integers", "libc:malloc" },
+  ["`BINARY:FUNCTION@VERSION`, `BINARY:FUNCTION.constprop.0`"] = {
+    "./build/targets/libversions.so:foo@V1", "./build/targets/libversions.so:foo@@V2",
+    { TYPED .. ":integers.constprop.0", "uprobe %S+:integers.constprop.0: no such function in %S+" },
+  },
+  ["`BINARY:FUNCTION+0`"] = { TYPED .. ":integers+0", "./build/targets/libversions.so:foo+0" },
   ["`BINARY:str*`"] = { TYPED .. ":'int*'", "libc:'str[l-n]*'" },
   ["`BINARY:ns::Klass::method`, `BINARY:ns::Klass::*`"] = {
     { TYPED .. ":ns::Klass::method", "uprobe %S+:ns::Klass::method: no such function in %S+" },
