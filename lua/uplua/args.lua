@@ -264,6 +264,7 @@ local function options_of(_, declaration)
   if options then
     local of_run, given = require "uplua.options", message
     for name, value in pairs(given) do of_run[name] = value end
+    of_run.of_tool = true
     if given.output or given.format then require "uplua.objects.format".begin() end
     return options
   end

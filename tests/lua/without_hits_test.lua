@@ -43,6 +43,8 @@ number = run.err:match("^uplua: raw_tracepoint sched_process_fork: no hit in the
 tap.ok(number and tonumber(number) >= 23, "… a raw one's")
 run = others [[up.tracepoint("sched:sched_process_fork", { all = true }, count)]]
 is(run.err, "", "nothing is said of one that takes all")
+run = others [[up.args { "tool.lua" } up.tracepoint("sched:sched_process_fork", count)]]
+is(run.err, "", "nor of what a script with options attaches for its own sake")
 run = others [[up.tracepoint("syscalls:sys_enter_vfork", count)]]
 is(run.err, "", "nor of system calls, which are the callers'")
 run = others [[up.tracepoint("sched:sched_process_exec", count)]]

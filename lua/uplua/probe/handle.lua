@@ -8,6 +8,7 @@ local core     = require "uplua.core"
 local failure  = require "uplua.base.failure"
 local handler  = require "uplua.probe.handler"
 local loop     = require "uplua.base.loop"
+local options  = require "uplua.options"
 local run      = require "uplua.base.run"
 local text     = require "uplua.base.text"
 
@@ -148,11 +149,12 @@ function handle.discard()
   mine.list, mine.fresh = list, {}
 end
 
--- Whether the script, or who has given it a spec, has asked for the probe SELF, and no module of uplua's for its own
--- sake.
+-- Whether the user has asked for the probe SELF, by a spec or in a script without options, rather than a tool or a
+-- module of uplua's for its own sake.
 local function is_of_user(self)
-  local given = self.kind == "probe" or self.kind == "retprobe"
-  return self.records[1] and (given or self.handler and not failure.is_own(debug.getinfo(self.handler, "S")))
+  if not self.records[1] then return false end
+  if self.kind == "probe" or self.kind == "retprobe" then return true end
+  return self.handler and not options.of_tool and not failure.is_own(debug.getinfo(self.handler, "S"))
 end
 
 -- The run is over, and all probes are detached: their hits can still be read.
