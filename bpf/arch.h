@@ -56,6 +56,24 @@
 #define ENDS_WITH_CALL(code)                                                                                           \
     (CODE_BYTE(code, 5) == 0xe8 || ENDS_WITH_FF_2(code, 2) || ENDS_WITH_FF_2(code, 3) || ENDS_WITH_FF_2(code, 4) ||    \
      ENDS_WITH_FF_2(code, 6) || ENDS_WITH_FF_2(code, 7))
+/* Of a system call: in the registers with which the thread is in the kernel, byte offsets of its number, of the
+ * instruction behind the one that enters, and of the stack pointer. */
+#define REGISTERS_CALL 120
+#define REGISTERS_INSTRUCTION 128
+#define REGISTERS_STACK_POINTER 152
+#define CALL_RT_SIGRETURN 15
+#define CALL_EXECVE 59
+#define CALL_RESTART_SYSCALL 219
+#define CALL_EXECVEAT 322
+#define CALL_READ 0
+#define IS_FORK(call) ((call) >= 56 && (call) <= 58 || (call) == 435) /* clone, fork, vfork, clone3 */
+#define SYSTEM_CALL_SIZE 2                                            /* bytes of the instruction */
+/* From the stack pointer of rt_sigreturn to where the signal's frame has the program's own, and where it goes on. */
+#define FRAME_STACK_POINTER 160
+#define FRAME_INSTRUCTION 168
+/* The word of a task, which begins with its thread_info, in which a bit says that it has a filter of seccomp. */
+#define THREAD_WORK 8
+#define THREAD_WORK_SECCOMP 0       /* SYSCALL_WORK_SECCOMP */
 #define USER_ADDRESSES (1ull << 56) /* with five levels of page tables; 47 bits with four */
 #define SIGNS_RETURN_ADDRESSES 0
 /* The highest page of user space (trampoline.h). Above it one page stays free (TASK_SIZE_MAX). */
@@ -92,6 +110,21 @@
 /* Uprobes are breakpoints; the kernel has a thread on them. */
 #define HAS_TRAMPOLINES 0
 #define BREAKPOINT_SIZE 0
+/* Of a system call, as above: behind struct user_pt_regs are the first argument, orig_x0, and the number. */
+#define REGISTERS_CALL 280
+#define REGISTERS_INSTRUCTION 256
+#define REGISTERS_STACK_POINTER 248
+#define CALL_RESTART_SYSCALL 128
+#define CALL_RT_SIGRETURN 139
+#define CALL_EXECVE 221
+#define CALL_EXECVEAT 281
+#define CALL_READ 63
+#define IS_FORK(call) ((call) == 220 || (call) == 435)
+#define SYSTEM_CALL_SIZE 4
+#define FRAME_STACK_POINTER 560
+#define FRAME_INSTRUCTION 568
+#define THREAD_WORK 0
+#define THREAD_WORK_SECCOMP 11      /* TIF_SECCOMP */
 #define USER_ADDRESSES (1ull << 52) /* the kernel can be built for 36, 39, 42, 47, 48 and 52 bits */
 /* In the bits above those; which they are is in the masks of arch_code_mask. */
 #define SIGNS_RETURN_ADDRESSES 1

@@ -1,4 +1,4 @@
--- System calls one by one, as strace shows them.
+-- System calls one by one, as strace shows them: of one that a signal has interrupted each attempt.
 --
 --   local syscalls = require "uplua.syscalls"
 --   syscalls.trace("read,%file", { failed = true }, function(call) print(call.strace) end)
@@ -22,6 +22,7 @@ local happenings   = require "uplua.syscalls.happenings"
 local option_table = require "uplua.base.option_table"
 local records      = require "uplua.syscalls.records"
 local report       = require "uplua.syscalls.report"
+local syscall      = require "uplua.probe.providers.syscall"
 local text         = require "uplua.base.text"
 local touched      = require "uplua.syscalls.touched"
 local unfinished   = require "uplua.syscalls.unfinished"
@@ -86,7 +87,7 @@ local function add_files(ring, set, files, with_cwd, strings)
   for number, of in pairs(set) do plans[number] = with_cwd and of.descriptors_and_cwd or of.descriptors or 0 end
   local before, after = records.files_at_entry(ring, plans, files), records.files_at_return(ring, plans, files)
   up.syscall("*", function(e) before(e) end)
-  up.sysreturn("*", function(e) after(e) end)
+  syscall.attempts(function(e) after(e) end)
   local polled, selected = records.polled_files(ring, files, strings), records.selected_files(ring, files)
   local passed_on = records.passed_at_entry(ring, files)
   for _, one in ipairs {
@@ -129,12 +130,12 @@ function syscalls.trace(patterns, options, fn)
   local beyond = patterns and 0LL or records.plan {}
   local emit = records.emitter(ring, plans, beyond, { strings = strings, stack = options.stack })
   local failed_only = options.failed or false
-  up.sysreturn("*", function(e)
+  syscall.attempts(function(e)
     if not failed_only or call.failed(e.ret) then emit(e) end
   end)
   if special then
     local emit_special = records.special_emitter(ring, specials, { strings = strings, stack = options.stack })
-    up.sysreturn("*", function(e)
+    syscall.attempts(function(e)
       if not failed_only or call.failed(e.ret) then emit_special(e) end
     end)
   end

@@ -101,7 +101,8 @@ int arch_go_argument(unsigned n)
 
 int arch_syscall_argument(unsigned n)
 {
-    return x(n);
+    enum { OFFSET_ORIG_X0 = 34 * 8 }; /* of the kernel's struct pt_regs: x0 has the result at the return */
+    return n ? x(n) : OFFSET_ORIG_X0;
 }
 
 /*

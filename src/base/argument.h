@@ -55,7 +55,8 @@ struct argument {
         ARGUMENT_CONTEXT, /* OFFSET bytes into the program's context: a register, a field of the tracepoint's record */
         /* OFFSET bytes from the address that is BASE bytes into the context; nil where that is unreadable */
         ARGUMENT_MEMORY,
-        /* OFFSET bytes into the registers whose address is BASE bytes into the context: in the kernel, always there */
+        /* OFFSET bytes into the registers whose address is BASE bytes into the context, or, of one
+         * system call, with which the thread has entered the kernel: always there */
         ARGUMENT_REGISTERS,
         /* a tracepoint's __data_loc: the word OFFSET bytes into the context says where the bytes lie, and how many */
         ARGUMENT_DATA_LOC,

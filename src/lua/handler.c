@@ -96,6 +96,7 @@ struct handler *handlers_read(lua_State *L, int index, struct arena *arena, size
         handler->state = (size_t)core_number_field(L, -1, "state");
         handler->version = (uint32_t)core_number_field(L, -1, "version");
         handler->raw = core_boolean_field(L, -1, "raw");
+        handler->call = (int)core_number_field(L, -1, "call");
         handler->unfiltered = core_boolean_field(L, -1, "unfiltered");
         handler->of_processes = core_boolean_field(L, -1, "of_processes");
         handler->of_every_cpu = core_boolean_field(L, -1, "of_every_cpu");

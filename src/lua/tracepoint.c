@@ -70,13 +70,14 @@ static int tracepoint_id(lua_State *L)
     return core_push_number(L, (lua_Number)check_tracepoint(L)->id);
 }
 
-/* tracepoint:attach(program) → link; raises the reason */
+/* tracepoint:attach(program[, cookie]) → link; raises the reason */
 static int tracepoint_attach_lua(lua_State *L)
 {
     const struct tracepoint *self = check_tracepoint(L);
     int program = (int)luaL_checkinteger(L, 2);
+    uint64_t cookie = (uint64_t)luaL_optinteger(L, 3, 0);
     struct error err = {0};
-    return tracepoint_attach(program, self, link_push(L), &err) ? core_raise(L, &err) : 1;
+    return tracepoint_attach(program, cookie, self, link_push(L), &err) ? core_raise(L, &err) : 1;
 }
 
 int tracepoint_open_lua(lua_State *L)

@@ -126,12 +126,12 @@ int perf_event_try(const struct perf_event_attr *event)
     return fd < 0 ? fd : 0;
 }
 
-int perf_tracepoint_attach(int program, uint64_t id)
+int perf_tracepoint_attach(int program, uint64_t id, uint64_t cookie)
 {
     /* The event counts on one CPU; the program belongs to the tracepoint, which calls it on every CPU
      * (perf_trace_run_bpf_submit). */
     struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .config = id};
-    return run_at_event(&attr, -1, 0, program, 0);
+    return run_at_event(&attr, -1, 0, program, cookie);
 }
 
 int perf_count_open(const struct perf_event_attr *event, pid_t pid, int cpu, int group, bool in_cgroup)

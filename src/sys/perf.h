@@ -43,7 +43,7 @@ int perf_kprobe_attach(int program, const struct perf_kprobe *probe);
 int perf_event_attach(int program, const struct perf_event_attr *event, pid_t pid, int cpu);
 /* An event that runs PROGRAM (BPF_PROG_TYPE_TRACEPOINT) at each hit of the tracepoint ID, on all CPUs: its descriptor,
  * or -errno. */
-int perf_tracepoint_attach(int program, uint64_t id);
+int perf_tracepoint_attach(int program, uint64_t id, uint64_t cookie);
 /* Whether EVENT can be opened for this process: 0, or -errno; -ENOENT, -ENODEV or -EOPNOTSUPP where this machine does
  * not count it. */
 int perf_event_try(const struct perf_event_attr *event);

@@ -101,6 +101,9 @@ if target.shell("./build/targets/interfaces").status == 0 then
     "calls by the 32-bit interface are no others of the same number")
   is(run.err, "uplua: not everything was seen:\n  202 × *: call of a 32-bit program: not seen\n",
     "… but counted, once by each probe")
+  run = target.uplua [[-e 'n = count() sysreturn({ "getppid", "writev" }, function(e) n[e.func]:inc() end)
+    at_exit(function() print(n.getppid, n.writev) n:clear() end)' -- ./build/targets/interfaces]]
+  is(run.out, "23\t0\n", "a call by its name is none of the other interface")
 end
 
 -- Calls that the kernel's tracepoints call otherwise.
@@ -142,7 +145,7 @@ refused('syscall("*", function(e) n[e.arg6]:inc() end)', "%-e:1: syscall %* has 
 run = target.uplua [[--explain -e 'n = count() sysreturn("lseek", function(e) n[e.ret]:inc() end)']]
 like(run.out, "sysreturn lseek %(at the call's return%)\n.*sysreturn lseek %(at the call's entry, " ..
               "for the handler at its return%)\n  at       the kernel's tracepoints " ..
-              "syscalls:sys_enter_lseek and syscalls:sys_exit_lseek\n",
+              "syscalls:sys_enter_lseek and syscalls:sys_exit_lseek, and what",
      "--explain")
 like(run.out, "storage of each thread", "… and what it keeps")
 

@@ -27,6 +27,7 @@
 #include "../bpf/call_pairs.h"
 #include "../bpf/recorder.h"
 #include "../bpf/stack.h"
+#include "../bpf/system_calls.h"
 #include "../bpf/timed.h"
 #include "../bpf/tracer_frames.h"
 #include "../bpf/unwind.h"
@@ -91,6 +92,9 @@ static void library(void)
     NUMBER(RECORDER_SLOT_HEAD)
     NUMBER(RECORDER_TIME)
     NUMBER(RECORDER_TAG_BITS)
+    NUMBER(SYSTEM_CALL_ANY)
+    NUMBER(SYSTEM_CALL_ATTEMPTS)
+    NUMBER(SYSTEM_CALL_AT_SIGNAL)
     STACK_NAMES(NAME)
     UNWIND_NAMES(NAME)
     TRACER_FRAMES_NAMES(NAME)

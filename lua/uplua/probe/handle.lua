@@ -219,6 +219,7 @@ local function state_of(self) return self.origin.states + self.number end
 -- What it has is about to be attached, or is.
 function methods:wake()
   local state = state_of(self)
+  state.before = core.target.waits() and 1 or 0
   state.returns, state.settled, state.version = 1, #self.leaving == 0 and 1 or 0, self.version
   self.status = "attached"
 end

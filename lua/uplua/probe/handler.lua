@@ -31,7 +31,8 @@ local handler = {}
 --   all_names     e.func of all records that the handle's sites are divided into; {}: another one of them has these
 --   of_go         the functions are Go's, which are called in another way
 --   by_instruction  returns are seen at return instructions
---   raw           the probe is of all system calls: its arguments are registers
+--   raw           the probe stands at all system calls: its arguments are registers
+--   call          then the number of the one that it is for, or SYSTEM_CALL_ANY … of bpf/system_calls.h
 --   user_memory   a tracepoint's addresses are the process's
 --   of_kernel     a watchpoint's are the kernel's
 --   passed_over   the kernel may leave hits out
@@ -54,7 +55,7 @@ local FIELDS = {
   places = "table", skipped = "table", where = "string",
   symbol = "string", functions = "boolean", arguments = "table", trampoline = "string", value_bits = "number",
   result_bits = "number", no_result = "string", maybe_no_result = "boolean", results = "table", all_names = "table",
-  of_go = "boolean", by_instruction = "boolean", raw = "boolean",
+  of_go = "boolean", by_instruction = "boolean", raw = "boolean", call = "number",
   user_memory = "boolean",
   of_kernel = "boolean",
   no_registers = "boolean",
@@ -138,6 +139,7 @@ function handler.describe(probe)
     at_entry = summary.at_entry and not probe.provider.inside, slid = summary.slid,
     arguments = probe.arguments, functions = probe.functions and probe.sites or nil,
     user_memory = probe.user_memory, of_kernel = probe.of_kernel, no_registers = probe.no_registers, raw = probe.raw,
+    call = probe.call or contract.SYSTEM_CALL_ANY,
     state = probe.handle and probe.handle.number or 0, version = probe.handle and probe.handle.version or 0,
     value_bits = probe.value_bits or 0, result_bits = probe.result_bits or 0, no_result = probe.no_result,
     maybe_no_result = probe.maybe_no_result, of_go = probe.of_go,

@@ -50,8 +50,9 @@ struct handler {
      * awake */
     size_t state;
     uint32_t version;
-    /* of a system call: of any, by a raw tracepoint, whose context is { registers, number or result } */
+    /* of a system call: by a raw tracepoint of all, whose context is { registers, number or result } … */
     bool raw;
+    int call;        /* … whose number this is: for the others nothing runs; negative: of any (bpf/system_calls.h) */
     bool unfiltered; /* runs whoever is traced */
     /* uplua's own: it runs in the processes that are traced, whatever holds for their threads … */
     bool of_processes;

@@ -16,7 +16,7 @@ struct probe_state {
     uint32_t returns; /* 0: a return of a call whose entry was seen is taken note of, and runs no handler */
     /* 0: a return of a call whose entry was not seen is no loss: the entry was another handler's */
     uint32_t settled;
-    uint32_t unused;
+    uint32_t before; /* 1: it was attached before the command began */
 };
 
 /* A per-CPU array of an object: a struct probe_counts for each of its handlers. */

@@ -161,7 +161,7 @@ static struct value *index_event(struct build *build, struct value *event, const
                    strchr("aeio", *provider->name) ? "n" : "", provider->name, name,
                    event_field_list(build->arena, provider));
     const struct handler *handler = build->function->handler;
-    if (field->source == EVENT_FUNC && handler->raw)
+    if (field->source == EVENT_FUNC && handler->raw && handler->call < 0)
         build_fail(build,
                    "which call it is, is a number in the kernel: e.nr; up.syscall_name(nr) is its name in the script");
     if (field->source == EVENT_PROBE || (field->source == EVENT_FUNC && !handler->names)) {

@@ -62,6 +62,13 @@ static struct operand load_register(struct lower *lower, const struct argument *
 {
     struct program *program = lower->program;
     struct slot *slot = program_slot(program, 8);
+    if (!lower->function->handler->raw) { /* with which the thread has entered the kernel */
+        struct operand task = machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
+        struct operand saved = machine_call(program, BPF_FUNC_task_pt_regs, OPERANDS(task));
+        machine_store(program, BPF_DW, operand_slot(slot, 0), 0,
+                      machine_load(program, BPF_DW, saved, argument->offset));
+        return read_loaded(lower, access, operand_slot(slot, 0), 0);
+    }
     struct operand registers = machine_load(program, BPF_DW, lower->context, argument->base);
     if (argument->offset)
         registers = machine_alu(program, BPF_ADD, registers, operand_immediate(argument->offset));

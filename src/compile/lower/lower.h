@@ -52,6 +52,7 @@ struct lower {
     size_t saved_count;
     const struct pairing *pairing;   /* how that reaches the return; NULL: nothing is to be done at the entry */
     struct operand returned;         /* the time at which the return half began, where the handler asks for e.elapsed */
+    struct operand result;           /* e.ret of a system call */
     struct fatal_losses fatal[2][2]; /* by the program's result, and whether scratch memory has to be given back */
 };
 
@@ -274,6 +275,10 @@ void state_count_hit(struct lower *lower);
 void state_expect_returns(struct lower *lower);
 /* A block that goes on to LOSS, which counts a return of a call whose entry was not seen, where that is one. */
 struct machine_block *state_if_settled(struct lower *lower, struct machine_block *loss);
+/* Not 0 where such a return is one. */
+struct operand state_settled(struct lower *lower);
+/* Not 0 where the probe was attached before the command began. */
+struct operand state_before(struct lower *lower);
 /* At the entry: counts a call that is kept. */
 void state_count_entry(struct lower *lower);
 /* Where what runs is not traced, at a place of the kernel's that it may pass for somebody else: counts that, as long as

@@ -99,6 +99,18 @@ void state_expect_returns(struct lower *lower)
     machine_place(program, on);
 }
 
+struct operand state_settled(struct lower *lower)
+{
+    return lower->function->handler->version ? state_word(lower, offsetof(struct probe_state, settled))
+                                             : operand_immediate(1);
+}
+
+struct operand state_before(struct lower *lower)
+{
+    return lower->function->handler->version ? state_word(lower, offsetof(struct probe_state, before))
+                                             : operand_immediate(0);
+}
+
 struct machine_block *state_if_settled(struct lower *lower, struct machine_block *loss)
 {
     struct program *program = lower->program;
@@ -107,8 +119,7 @@ struct machine_block *state_if_settled(struct lower *lower, struct machine_block
     struct machine_block *here = program->block, *test = machine_block(program);
     test->cold = true;
     machine_place(program, test);
-    machine_branch(program, BPF_JNE, state_word(lower, offsetof(struct probe_state, settled)), operand_immediate(0),
-                   loss, filter_ignore(lower, 0));
+    machine_branch(program, BPF_JNE, state_settled(lower), operand_immediate(0), loss, filter_ignore(lower, 0));
     program->block = here;
     return test;
 }

@@ -7,10 +7,10 @@
 
 enum { FIELDS = FIELDS_OF_THREAD | FIELD(FUNC) | FIELD(CALL) | FIELD(STACK_POINTER) };
 
-/* Behind the record's head and the call's number; of a raw tracepoint behind the registers. */
+/* What has come of the call, as its pairing knows. */
 static struct operand result(struct lower *lower)
 {
-    return probe_context_word(lower, lower->function->handler->raw ? 8 : 16, "e.ret");
+    return lower->result;
 }
 
 /* What syscall and sysreturn have in common. */

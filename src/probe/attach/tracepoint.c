@@ -340,8 +340,9 @@ static int failed(int code, const struct tracepoint *tracepoint, struct error *e
     return error_set(err, code, "%s:%s: cannot attach: %s", tracepoint->system, tracepoint->name, reason);
 }
 
-int tracepoint_attach(int program_fd, const struct tracepoint *tracepoint, struct probe_link **link, struct error *err)
+int tracepoint_attach(int program_fd, uint64_t cookie, const struct tracepoint *tracepoint, struct probe_link **link,
+                      struct error *err)
 {
-    int code = link_one(link, perf_tracepoint_attach(program_fd, tracepoint->id));
+    int code = link_one(link, perf_tracepoint_attach(program_fd, tracepoint->id, cookie));
     return code < 0 ? failed(code, tracepoint, err) : 0;
 }

@@ -47,4 +47,5 @@ int tracepoint_match(const char *pattern, char ***names, size_t *count, struct e
 
 /* Runs PROGRAM_FD (a tracepoint handler's) at every hit of TRACEPOINT on the machine. On failure nothing stays
  * attached. */
-int tracepoint_attach(int program_fd, const struct tracepoint *tracepoint, struct probe_link **link, struct error *err);
+int tracepoint_attach(int program_fd, uint64_t cookie, const struct tracepoint *tracepoint, struct probe_link **link,
+                      struct error *err);

@@ -34,7 +34,7 @@ local function arguments_of(found)
   return list
 end
 
--- The arguments of any call: registers.
+-- The arguments of any call: registers. They are there at the return, too.
 local function registers()
   local list = {}
   for i, offset in ipairs(core.kernel.syscall_registers()) do
@@ -43,33 +43,78 @@ local function registers()
   return list
 end
 
-local function declare_any(provider, mine)
-  local begin, event = provider.name .. " ", provider.event
+-- LIST, of arguments_of, with each of them in its register.
+local function in_registers(list)
+  for i, register in ipairs(registers()) do
+    if list[i] then list[i].place, list[i].base, list[i].offset = register.place, register.base, register.offset end
+  end
+  return list
+end
+
+-- Attaches PROGRAM, of a probe of PROVIDER's at all system calls, to the raw tracepoints. FAILS: the return half also
+-- where the kernel takes a signal, by which a call fails; before the exit, so that none is missed.
+local function attach_raw(provider, program, link, fails)
+  local begin, raw = provider.name .. " ", core.kernel.attach_raw_tracepoint
+  if program.entry_fd then link(declare.try(begin, 0, raw, program.entry_fd, "sys_enter"), true) end
+  if fails then link(declare.try(begin, 0, raw, program.fd, "signal_deliver")) end
+  link(declare.try(begin, 0, raw, program.fd, "sys_" .. provider.event))
+end
+
+local function declare_any(provider, mine, attempts)
+  local event, of_return = provider.event, provider.of_return ~= nil
   declare.probe {
     provider = provider, spec = "*", handle = mine, passed_over = true,
     arguments = registers(), raw = true,
+    call = attempts and contract.SYSTEM_CALL_ATTEMPTS or contract.SYSTEM_CALL_ANY,
     where = ("the %s of every system call"):format(event == "enter" and "entry" or event),
+    attach = function(_, program, link) attach_raw(provider, program, link, of_return and not attempts) end,
+  }
+end
+
+local function declare_entry(provider, name, mine)
+  local entry, kernel = tracepoint_of(name), KERNEL_NAMES[name] or name
+  declare.probe {
+    provider = provider, spec = name, symbol = name, handle = mine,
+    arguments = arguments_of(entry), passed_over = true,
+    where = "the kernel's tracepoint " .. ENTER .. kernel,
     attach = function(_, program, link)
-      local raw = core.kernel.attach_raw_tracepoint
-      if program.entry_fd then link(declare.try(begin, 0, raw, program.entry_fd, "sys_enter"), true) end
-      link(declare.try(begin, 0, raw, program.fd, "sys_" .. event))
+      link(declare.try(provider.name .. " ", 0, entry.attach, entry, program.fd))
     end,
   }
 end
 
-local function declare_one(provider, name, mine)
-  local begin = provider.name .. " "
-  local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
-  local kernel = KERNEL_NAMES[name] or name
+-- The returns of rt_sigreturn: where the kernel's tracepoints of single calls stand its number is gone, so its programs
+-- stand at all calls, which each of the others takes some 100 ns to pass.
+local function declare_signal_returns(provider, name, mine)
   declare.probe {
     provider = provider, spec = name, symbol = name, handle = mine,
-    arguments = arguments_of(entry), passed_over = true,
-    where = not provider.of_return and "the kernel's tracepoint " .. ENTER .. kernel or
-            ("the kernel's tracepoints %s%s and %s%s"):format(ENTER, kernel, EXIT, kernel),
+    arguments = {}, passed_over = true, raw = true, call = core.kernel.syscall_number(name),
+    where = "the entry and the exit of every system call, for " .. name,
+    attach = function(_, program, link) attach_raw(provider, program, link, true) end,
+  }
+end
+
+-- The returns of the call NAME. Where signals are delivered and their handlers end, and where the kernel goes on with
+-- calls, the programs stand, too: what becomes of a call that a signal has interrupted is told there.
+local function declare_return(provider, name, mine)
+  local begin, kernel = provider.name .. " ", KERNEL_NAMES[name] or name
+  local entry, exit = tracepoint_of(name), tracepoint_of(name, EXIT)
+  local signal, handled = core.tracepoint.find "signal:signal_deliver", tracepoint_of "rt_sigreturn"
+  local restarted = name ~= "restart_syscall" and tracepoint_of("restart_syscall", EXIT)
+  local function attach_to(link, at, program, of_entry, cookie)
+    if at then link(declare.try(begin, 0, at.attach, at, program, cookie), of_entry) end
+  end
+  declare.probe {
+    provider = provider, spec = name, symbol = name, handle = mine,
+    arguments = in_registers(arguments_of(entry)), passed_over = true,
+    where = ("the kernel's tracepoints %s%s and %s%s, and what signals do to the call"):
+      format(ENTER, kernel, EXIT, kernel),
     attach = function(_, program, link)
-      if program.entry_fd then link(declare.try(begin, 0, entry.attach, entry, program.entry_fd), true) end
-      local at = provider.of_return and exit or entry
-      link(declare.try(begin, 0, at.attach, at, program.fd))
+      attach_to(link, handled, program.entry_fd, true)
+      attach_to(link, entry, program.entry_fd, true)
+      attach_to(link, signal, program.fd, false, contract.SYSTEM_CALL_AT_SIGNAL)
+      attach_to(link, restarted, program.fd)
+      attach_to(link, exit, program.fd)
     end,
   }
 end
@@ -112,18 +157,22 @@ local function matches(kind, wanted)
   return names
 end
 
-local function declare_calls(provider, spec, given, handler)
+local function declare_calls(provider, spec, given, handler, attempts)
   local kind, event = provider.name, provider.event
+  local declare_one = provider.of_return and declare_return or declare_entry
   local list = declare.specs(spec, kind .. ": the first argument names the system call: \"openat\", \"*\" or a list", 3)
   local given, mine = declare.arguments(provider, table.concat(list, ","), given, handler, 3)
   local taken = claims.taken()
   for _, name in ipairs(list) do -- first: it has all others
-    if name == "*" and claims.new(taken):call(event, "*") then declare_any(provider, mine) end
+    if name == "*" and claims.new(taken):call(event, "*") then declare_any(provider, mine, attempts) end
   end
   for _, name in ipairs(list) do
     local ok, message = pcall(declare.readable, mine, function()
       for _, one in ipairs(name == "*" and {} or matches(kind, name)) do
-        if claims.new(taken):call(event, KERNEL_NAMES[one] or one) then declare_one(provider, one, mine) end
+        if claims.new(taken):call(event, KERNEL_NAMES[one] or one) then
+          local declare_this = provider.of_return and one == "rt_sigreturn" and declare_signal_returns or declare_one
+          declare_this(provider, one, mine)
+        end
       end
     end)
     if not ok then error(message, 3) end
@@ -179,10 +228,21 @@ function syscall.syscall(name, given, handler)
 end
 
 -- sysreturn(name, handler): HANDLER runs when the call returns; the entry's arguments are there too. A call that began
--- before it was traced is none of ours.
+-- before it was traced is none of ours. One that a signal interrupts and the kernel makes again returns once.
 function syscall.sysreturn(name, given, handler)
   return (declare_calls(syscall.providers.sysreturn, name, given, handler))
 end
+
+-- attempts(handler): as sysreturn("*", handler), but of a call that a signal interrupts each attempt returns by itself,
+-- with ERESTARTSYS or the like, as strace shows them.
+function syscall.attempts(handler)
+  return (declare_calls(syscall.providers.sysreturn, "*", nil, handler, true))
+end
+
+-- What the kernel tells itself of calls that a signal has interrupted, which no program sees (include/linux/errno.h).
+local RESTARTS = {
+  [512] = "ERESTARTSYS", [513] = "ERESTARTNOINTR", [514] = "ERESTARTNOHAND", [516] = "ERESTART_RESTARTBLOCK",
+}
 
 -- NUMBER, of which WHO wants the name, as a Lua number.
 local function check_number(who, number)
@@ -192,12 +252,12 @@ local function check_number(who, number)
   return tonumber(number)
 end
 
--- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2; "error 4000" where the C library has no name
--- for it.
+-- The name of the error NUMBER, as e.ret has it negated: "ENOENT" of 2, and "ERESTARTSYS" of 512, which the kernel
+-- tells itself; "error 4000" where there is no name for it.
 function syscall.errno_name(number)
   number = check_number("errno_name", number)
   local name = contract.C.strerrorname_np(number)
-  return name ~= nil and ffi.string(name) or ("error %d"):format(number)
+  return name ~= nil and ffi.string(name) or RESTARTS[number] or ("error %d"):format(number)
 end
 
 -- The name of the system call NUMBER: "openat"; "syscall 1234" where the headers have none that uplua was built with.
