@@ -79,7 +79,7 @@ local cpus = up.target().cpus
 local function ends_here(e) return true end
 if cpus then ends_here = up.expression("e.cpu == " .. table.concat(cpus, " or e.cpu == "), { kind = "condition" }) end
 
-up.raw_tracepoint("sched_switch", { every_cpu = true }, function(e)
+up.raw_tracepoint("sched_switch", { every_cpu = true, begun = true }, function(e)
   if e.tid ~= 0 and counts(e) then
     away[e.tid] = { since = e.time, who = whose(e), stack = stack_of(e), values = values(e) }
   end

@@ -46,7 +46,7 @@ local DEAD, TRACED = 0x80, 0x08
 local is_command = up.target().command ~= nil
 
 -- A command stands still before its first instruction, since uplua holds it there.
-up.raw_tracepoint("sched_switch", function(e)
+up.raw_tracepoint("sched_switch", { begun = true }, function(e)
   local state = bit.band(e.args.prev_state, 0xff)
   if e.tid ~= 0 and state ~= 0 and state ~= DEAD and not e.args.preempt and not (is_command and state == TRACED) then
     away[e.tid] = { since = e.time, stack = e:stack(), comm = e.comm }

@@ -24,8 +24,9 @@ until then; of the others, the one that woke it.
   -i, --interval TIME    prints what was new each TIME; on a terminal the tables live, and the stacks are behind rows
   -n, --top N            so many threads (default 20; 0: all)
 
-A thread counts from the start, or from its birth, to its end; one that was running or able to run at the start, from
-the next time that it leaves a CPU. The time that a thread has been in its present state is counted, too.
+A thread counts from the start, or from its birth, to its end; a command from its first instruction; one that was
+running or able to run at the start, from the next time that it leaves a CPU. The time that a thread has been in its
+present state is counted, too.
 
   $ uplua --duration 5s taskstate.lua --state "disk sleep" --stacks -- 4242
 --]=]
@@ -49,8 +50,8 @@ if options.blocked then options.state = "iowait" end
 local target = up.target()
 if target.cpus then up.args.fail "--cpu: a thread is in its states on whatever CPU; runqlat.lua takes --cpu" end
 
-local threads = states.new { names = sched.STATES, keys = "thread", found = sched.LETTERS, stacks = options.stacks,
-                             longest = options.longest }
+local threads = states.new { names = sched.STATES, keys = "thread", stacks = options.stacks, longest = options.longest,
+                             found = not target.command and sched.LETTERS or nil }
 if not threads.numbers[options.state] then
   up.args.fail("--state: there is no state '%s'; there are %s", options.state, table.concat(sched.STATES, ", "))
 end
@@ -67,7 +68,7 @@ local function comes(e)
   if e.args.next.pid ~= 0 then threads:move(e.args.next.pid, "running") end
 end
 
-up.raw_tracepoint("sched_switch", { all = true }, function(e)
+up.raw_tracepoint("sched_switch", { all = true, begun = true }, function(e)
   if e.traced and e.tid ~= 0 then
     local _ = e.time -- one look at the clock for both
     leaves(e)
@@ -77,8 +78,17 @@ up.raw_tracepoint("sched_switch", { all = true }, function(e)
   end
 end)
 
-up.raw_tracepoint("sched_wakeup", { all = true }, function(e)
-  if e.args.p.on_cpu == 0 then threads:move(e.args.p.pid, "queued") end -- else it has been woken before it slept
+-- A command, which none has seen as yet, begins when uplua lets it go: it is woken.
+local function wakes(e, pid) threads:move(pid, "queued") end
+if target.command then
+  local command = target.pids[1]
+  function wakes(e, pid)
+    if pid == command then threads:enter(pid, "queued") else threads:move(pid, "queued") end
+  end
+end
+
+up.raw_tracepoint("sched_wakeup", { all = true, begun = true }, function(e)
+  if e.args.p.on_cpu == 0 then wakes(e, e.args.p.pid) end -- else it has been woken before it slept
 end)
 
 -- Threads that a traced one makes; processes, where these are traced, too.

@@ -115,6 +115,24 @@ local _, reports = run.out:gsub("\nState +Times", "")
 ok(reports >= 3, "reports in between", reports)
 like(run.out, "\n%d%d:%d%d:[%d.]+ to %d%d:%d%d:[%d.]+, [%d.]+ ms\nState", "each with what it is of")
 
+-- --- what uplua itself does with a command: a child that waits, and stops by ptrace until the first instruction ---
+
+for _, command in ipairs { "./build/targets/interfaces", "sh -c ./build/targets/interfaces" } do
+  run = target.uplua("--format json taskstate.lua --stacks --top 0 -- " .. command)
+  local states = {}
+  for line in run.out:gmatch "{[^\n]+" do
+    for _, row in ipairs(cjson.decode(line).rows or {}) do
+      if row.name then states[row.name] = row.total end
+    end
+  end
+  is(states.stopped, 0, command .. ": nobody has stopped it but uplua")
+  for _, script in ipairs { "offcputime.lua", "offwaketime.lua" } do
+    run = target.uplua(script .. " --min 0 --top 0 -- " .. command)
+    ok(not run.out:find "command_fork" and not run.out:find "ptrace_stop", script .. ": no wait of uplua's own",
+      run.out)
+  end
+end
+
 -- --- what cannot be ---
 
 like(target.uplua("taskstate.lua --state sleepin -- true").err,

@@ -44,10 +44,11 @@ return {
         all = "the handler runs for whatever process the kernel works then, not for the target alone",
         every_cpu = "also on the CPUs that --cpu leaves out",
       } },
-    { "RawTracepointOptions", "{ all?: boolean, every_cpu?: boolean }", "of raw_tracepoint",
+    { "RawTracepointOptions", "{ all?: boolean, every_cpu?: boolean, begun?: boolean }", "of raw_tracepoint",
       keys = {
         all = "the handler runs for whatever process the kernel works then, not for the target alone",
         every_cpu = "also on the CPUs that --cpu leaves out",
+        begun = "of a command, from its first instruction on: not while uplua holds it before",
       } },
     { "ExpressionOptions", "{ name?: string, kind?: \"value\"|\"number\"|\"condition\", at_return?: string }",
       "of expression" },
@@ -190,7 +191,8 @@ Each of these constructors returns the **probe**, whatever it finds to stand on 
 - `up.tracepoint`: the option `strings = 64` is the number of bytes that are taken of a text of any length;
   `all = true`, of `up.raw_tracepoint` too, runs the handler for whatever process the kernel works then;
   `every_cpu = true`, also on CPUs that `--cpu` leaves out: for handlers that must miss nothing, such as those that
-  remember what a thread began on another CPU.
+  remember what a thread began on another CPU. `begun = true`, of `up.raw_tracepoint`, begins with the first
+  instruction of a command: that it stands still before is uplua's doing.
 - `up.kretprobe`, `up.fexit`, `up.uretprobe`: the option `typed = true` ("Handlers", below).
 - `up.probe` is for specs that a script's user gives: a message about a wrong spec does not name the script's line.
 - `up.expression` is for expressions that a script's user gives. Options: `name = "--key"` is what messages

@@ -141,6 +141,14 @@ function attach.renew(pid)
   return true
 end
 
+-- Wakes the probes that have slept until the command's first instruction.
+local function wake_begun()
+  for item in pairs(kept().items) do
+    local handle = item.probe.handle
+    if handle and handle.begun and not handle.asleep then handle:wake(true) end
+  end
+end
+
 -- Lets a command begin. Probes for which it has to have mapped its program and libraries are attached at its first
 -- instruction; if one of them fails, that is raised and the command does not go on. Its stacks are walked by what it
 -- has mapped, too: read there, they are whole from its first call on, whoever holds its mappings meanwhile (others'
@@ -164,7 +172,9 @@ function attach.release()
       attach_all(list)
       if walked then stack.update() end
     end
+    wake_begun()
   else
+    wake_begun()
     core.target.release()
   end
   core.target.go()

@@ -77,6 +77,7 @@ local function new(kind, spec, fn)
     kind = kind, spec = spec, handler = fn or false,
     status = "declared", -- "attached", "detached", "ended"; "waiting": nothing of it is there yet
     asleep = false,      -- the script has detached it
+    begun = false,       -- of a command it is awake only from its first instruction on
     expected = false,    -- it may come to be in files that the target maps later
     records = {},        -- what was declared for it (uplua.probe.handler)
     items = {},          -- what was loaded for these: { probe, program, … } of uplua.probe.load
@@ -216,8 +217,10 @@ function methods:forget(record) remove(self.records, record) end
 
 local function state_of(self) return self.origin.states + self.number end
 
--- What it has is about to be attached, or is.
-function methods:wake()
+-- What it has is about to be attached, or is, and the command, if there is one, about to BEGIN, unless it has. A probe
+-- that is for what the command itself does sleeps until then.
+function methods:wake(begins)
+  if self.begun and not begins and core.target.waits() then return end
   local state = state_of(self)
   state.before = core.target.waits() and 1 or 0
   state.returns, state.settled, state.version = 1, #self.leaving == 0 and 1 or 0, self.version

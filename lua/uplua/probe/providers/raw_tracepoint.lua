@@ -62,14 +62,16 @@ end
 raw_tracepoint.providers = {
   raw_tracepoint = {
     name = "raw_tracepoint", specified = true, ways = { { needs = {}, "a link" } },
-    options = { all = option_table.boolean, every_cpu = option_table.boolean }, list = list, hits = hits,
+    options = { all = option_table.boolean, every_cpu = option_table.boolean, begun = option_table.boolean },
+    list = list, hits = hits,
     without_hits = without_hits.in_others(without_hits.OF_ALL),
   },
 }
 
 -- raw_tracepoint(name, [options], handler): HANDLER runs where tracepoint's does, before the kernel makes a record,
 -- which is cheaper; e.args.NAME is what the kernel's code gives the tracepoint: pointers lead into the kernel's
--- structures. Options: all and every_cpu, as of tracepoint. Raises what is wrong with the arguments.
+-- structures. Options: all and every_cpu, as of tracepoint; begun, of a command from its first instruction on: what
+-- uplua has done to it before is none of its doings. Raises what is wrong with the arguments.
 function raw_tracepoint.raw_tracepoint(spec, given, handler)
   local tracepoint = require "uplua.probe.providers.tracepoint" -- here: uplua's own probes do not need it
   if type(spec) ~= "string" then
@@ -77,6 +79,7 @@ function raw_tracepoint.raw_tracepoint(spec, given, handler)
   end
   local given, mine = declare.arguments(raw_tracepoint.providers.raw_tracepoint, spec, given, handler)
   local found, name = declare.try("raw_tracepoint ", 2, find_raw, spec)
+  mine.begun = given.begun or false
   if tracepoint.claim(name) then
     declare_raw(spec, name, found, mine, { unfiltered = given.all, of_every_cpu = given.every_cpu })
   end
