@@ -361,7 +361,8 @@ static void find_entries(struct slide_file *file, struct site *sites, size_t cou
         sites[i].first = sites[i].entry = last = sites[i].is_exit ? last : entry_of(file, &sites[i]);
 }
 
-/* Finds out which of the COUNT SITES of one file are hit in each round of a loop. */
+/* Finds out which of the COUNT SITES of one file are hit in each round of a loop. To what is no function, such as the
+ * head of a PLT, a jump is not a round. */
 static int find_reentries(struct slide_file *file, struct site *sites, size_t count)
 {
     const struct arch_code *arch = arch_code();
@@ -369,7 +370,7 @@ static int find_reentries(struct slide_file *file, struct site *sites, size_t co
     for (size_t i = 0; i < count && result == 0; i++) {
         struct site *site = &sites[i];
         struct slide_code code = {.size = site->size, .address = site->address, .file = &file->way};
-        if (site->inside || site->is_exit || site->of_go || !site->size || site->size > MAX_SIZE)
+        if (site->inside || site->jumped_to || site->is_exit || site->of_go || !site->size || site->size > MAX_SIZE)
             continue;
         result = look_at(file, site->offset, site->size, &code.bytes);
         if (code.bytes)
