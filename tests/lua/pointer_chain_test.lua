@@ -56,8 +56,10 @@ for i = 1, 15 do
   names[#names + 1] = path .. ".value.number"
   values[#values + 1] = 1000 + i
 end
-run = printed(TREE, "walk", ('up.printf("%s\\n", %s)'):format(("%d"):rep(15, " "), table.concat(names, ", ")))
-is(run.out, times(table.concat(values, " ")), "a tree's fifteen numbers")
+if recent then
+  run = printed(TREE, "walk", ('up.printf("%s\\n", %s)'):format(("%d"):rep(15, " "), table.concat(names, ", ")))
+  is(run.out, times(table.concat(values, " ")), "a tree's fifteen numbers")
+end
 names, values = {}, {}
 for i = 0, 7 do
   local path = ("e.args.root.below[%d].below[%d].below[%d]"):format(math.floor(i / 4), math.floor(i / 2) % 2, i % 2)
