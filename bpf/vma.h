@@ -1,5 +1,5 @@
 /*
- * Where an address of the current process is mapped, by the kernel's own account; 0.2 us.
+ * Where an address of the current process is mapped, by the kernel's own account.
  *
  * bpf_find_vma would tell, but not while somebody changes the mappings: another thread, or the kernel itself, which
  * sets each probe in all processes that map the file; either may lose its CPU for milliseconds. So the vmas are read

@@ -87,10 +87,12 @@ local function one_lines(list, n, width)
       table.insert(alike[lines[i]], i)
     end
     for _, group in pairs(alike) do
-      local lists = {}
-      for k, i in ipairs(group) do lists[k] = places_of(list[i]) end
-      local equal = common(lists)
-      if group[2] and (names == functions_of or equal > skipped) then write(group, places_of, equal) end
+      if group[2] then
+        local lists = {}
+        for k, i in ipairs(group) do lists[k] = places_of(list[i]) end
+        local equal = common(lists)
+        if names == functions_of or equal > skipped then write(group, places_of, equal) end
+      end
     end
   end
   local all = {}
