@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int error_set(struct error *err, int code, const char *format, ...)
 {
@@ -39,6 +40,16 @@ int error_prefix(struct error *err, const char *format, ...)
     return err->code;
 }
 
+static const char *too_many_files(void)
+{
+    static _Thread_local char text[96];
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    snprintf(text, sizeof text, "too many open files: of the %llu that are allowed none is left: raise `ulimit -n`",
+             (unsigned long long)limit.rlim_cur);
+    return text;
+}
+
 const char *error_reason(int code)
 {
     code = code < 0 ? -code : code;
@@ -46,7 +57,7 @@ const char *error_reason(int code)
     case ENOMEM:
         return "out of memory";
     case EMFILE:
-        return "too many open files: raise `ulimit -n`";
+        return too_many_files();
     default:
         return strerror(code);
     }

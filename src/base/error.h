@@ -12,7 +12,10 @@ int error_set(struct error *err, int code, const char *format, ...) __attribute_
 /* Puts the formatted text before the text that ERR already carries ("uprobe libc:malloc: " …); returns err->code. */
 int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What errno value CODE, negative or not, means, as messages say it: "out of memory"; strerror's words for others. */
+/*
+ * What errno value CODE, negative or not, means, as messages say it: "out of memory"; strerror's words for others. The
+ * text is good until the calling thread's next call.
+ */
 const char *error_reason(int code);
 
 /* Names in ERR (may be NULL) may come from files of the target: none reaches a terminal as a control sequence. */

@@ -20,6 +20,7 @@
 #include "sym/fold.h"
 #include "sym/symbols.h"
 #include "sys/exit_hold.h"
+#include "sys/realtime.h"
 #include "sys/timeline.h"
 
 #include "natives_table.h" /* which `make` writes */

@@ -14,7 +14,6 @@
 #include "sys/namespace.h"
 #include "sys/output.h"
 #include "sys/path.h"
-#include "sys/realtime.h"
 #include "sys/terminal.h"
 #include "sys/trust.h"
 
@@ -120,16 +119,6 @@ static int system_pid(lua_State *L)
     return core_push_number(L, getpid());
 }
 
-/* system.realtime(true or false): begins, or ends, what no ordinary thread is to come between */
-static int system_realtime(lua_State *L)
-{
-    if (lua_toboolean(L, 1))
-        realtime_begin();
-    else
-        realtime_end();
-    return 0;
-}
-
 /* system.close(fd): of a descriptor that core has given */
 static int system_close(lua_State *L)
 {
@@ -217,7 +206,6 @@ int system_open_lua(lua_State *L)
         {"sudo_home", system_sudo_home},
         {"names", system_names},
         {"pid", system_pid},
-        {"realtime", system_realtime},
         {"close", system_close},
         {"flush_output", system_flush_output},
         {"capability_missing", system_capability_missing},

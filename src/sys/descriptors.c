@@ -7,13 +7,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-unsigned long long descriptors_allowed(void)
-{
-    struct rlimit limit = {0};
-    getrlimit(RLIMIT_NOFILE, &limit);
-    return limit.rlim_cur;
-}
-
 int descriptors_expect(size_t count, const char *what, struct error *err)
 {
     int *taken = malloc((count + 1) * sizeof *taken);
@@ -30,8 +23,10 @@ int descriptors_expect(size_t count, const char *what, struct error *err)
     free(taken);
     if (have == count)
         return 0;
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_NOFILE, &limit);
     return error_set(
         err, -EMFILE,
         "too many open files: %s need %zu more, and of the %llu that are allowed %zu are left: raise `ulimit -n`", what,
-        count, descriptors_allowed(), have);
+        count, (unsigned long long)limit.rlim_cur, have);
 }

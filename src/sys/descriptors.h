@@ -7,6 +7,3 @@
 
 /* 0 if COUNT more descriptors can be had; -EMFILE if not, with a message that says WHAT needs them, and what to do. */
 int descriptors_expect(size_t count, const char *what, struct error *err);
-
-/* How many this process may have: what to say where an -EMFILE came all the same. */
-unsigned long long descriptors_allowed(void);

@@ -46,6 +46,7 @@
 #include "sym/fold.h"
 #include "sys/exit_hold.h"
 #include "sys/procstat.h"
+#include "sys/realtime.h"
 #include "sys/timeline.h"
 
 #define LINE(text, value) __asm__ volatile("\n.ascii \"-> " text " %0\"" : : "i"((long long)(value)));

@@ -6,7 +6,7 @@
 -- there: what a script declares may be called as it likes. The functions are members of one structure, in C and in Lua:
 -- a table of pointers, in which Lua finds them whether or not there is a dynamic linker.
 local STRUCTS = {
-  "stack", "sum", "distribution", "map", "map_entries", "merged", "recorder_read", "probe_state", "probe_counts",
+  "stack", "sum", "distribution", "map", "map_entries", "merged", "recorder_read", "probe_state", "probe_counts", "word_store",
   "scan_block", "scan_layout", "scan_sum", "scan_group", "scan_holder", "scan_totals", "glibc_heap",
 }
 local FUNCTIONS = {
@@ -20,6 +20,7 @@ local FUNCTIONS = {
   "scan_new", "scan_free", "scan_error", "scan_stop", "scan_at_end", "scan_go_on", "scan_begin", "scan_step", "scan_finish",
   "scan_begin_chunks", "scan_chunks", "scan_confirm", "scan_totals", "scan_groups", "scan_holders", "scan_block_at", "scan_from", "scan_link",
   "scan_thread_at", "scan_suspects", "exit_hold_new", "exit_hold_free", "exit_hold_error", "exit_hold_state",
+  "realtime_store",
   "__libc_current_sigrtmax", "__libc_current_sigrtmin", "clock_gettime", "glob", "globfree", "inet_ntop", "ioctl",
   "realpath",
   "sigabbrev_np", "snprintf", "strerror", "strerrorname_np", "strnlen", "strspn", "strtoull", "syscall",

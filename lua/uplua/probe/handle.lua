@@ -4,13 +4,17 @@
 -- Its programs ask a state in the kernel whether they are awake (src/compile/context/probe_state.h), so that one store
 -- puts a new handler in the place of the old one. A program whose calls are still open is left attached until they have
 -- returned.
+local contract = require "uplua.contract"
 local core     = require "uplua.core"
 local failure  = require "uplua.base.failure"
+local ffi      = require "ffi"
 local handler  = require "uplua.probe.handler"
 local loop     = require "uplua.base.loop"
 local options  = require "uplua.options"
 local run      = require "uplua.base.run"
 local text     = require "uplua.base.text"
+
+local C = contract.C
 
 local handle = {}
 
@@ -22,11 +26,18 @@ local own = run.part(function()
     enclosing = nil,  -- the one to which what is declared now belongs
     ended = false,    -- the run is over
     without_hits = {}, -- of that, the probes that saw nothing
+    gaps = 0,         -- how often probes took the place of others with a time in between …
+    gap = 0,          -- … and how long that was altogether, ns
   }
 end)
 
 -- Seconds that calls are waited for which began under a handler that is replaced or detached, and how often is asked.
 local PATIENCE, STEP = 1, "10ms"
+
+-- From how many ns on a CPU could have had more than one hit between the stores of an exchange.
+local TOLD = 1000
+
+local VERSION_AT = ffi.offsetof("struct uplua_probe_state", "version")
 
 local methods = {}
 local Handle = {}
@@ -179,8 +190,11 @@ function handle.without_hits() return own().without_hits end
 
 -- For the ledger: { { text, count }, … }
 function handle.lost()
-  local list, all = {}, { unpack(own().list) }
-  for _, self in ipairs(own().removed) do all[#all + 1] = self end
+  local mine = own()
+  local list, all = {}, { unpack(mine.list) }
+  list[1] = { ("a script's handlers took the place of its old ones: for %s in all, hits were seen by none of both")
+    :format(text.time(mine.gap)), mine.gaps }
+  for _, self in ipairs(mine.removed) do all[#all + 1] = self end
   for _, self in ipairs(all) do
     local name = ("%s %s: "):format(self.kind, self.spec)
     list[#list + 1] = { name .. "handler replaced: a hit on each CPU may have been seen by both handlers, or by none",
@@ -217,14 +231,20 @@ function methods:forget(record) remove(self.records, record) end
 
 local function state_of(self) return self.origin.states + self.number end
 
+-- All of methods:wake but the last store, after which SELF sees hits: whether that is to follow.
+local function prepare(self, begins)
+  if self.begun and not begins and core.target.waits() then return false end
+  local state = state_of(self)
+  state.before = core.target.waits() and 1 or 0
+  state.returns, state.settled = 1, #self.leaving == 0 and 1 or 0
+  self.status = "attached"
+  return true
+end
+
 -- What it has is about to be attached, or is, and the command, if there is one, about to BEGIN, unless it has. A probe
 -- that is for what the command itself does sleeps until then.
 function methods:wake(begins)
-  if self.begun and not begins and core.target.waits() then return end
-  local state = state_of(self)
-  state.before = core.target.waits() and 1 or 0
-  state.returns, state.settled, state.version = 1, #self.leaving == 0 and 1 or 0, self.version
-  self.status = "attached"
+  if prepare(self, begins) then state_of(self).version = self.version end
 end
 
 -- --- for scripts ---
@@ -354,13 +374,35 @@ function methods:attach()
   return self
 end
 
--- silence(self): its handlers see no more hits from now on; for a probe that is removed soon. One store for each word:
--- it is as quick as probes are switched.
-function handle.silence(self)
-  if self.status ~= "attached" then return end
-  local state = state_of(self)
-  state.version, state.returns, state.settled = 0, 0, 0
-  self.replaced = self.replaced + 1
+-- exchange(OLD, NEW): of two lists of probes, the old ones see no more hits from now on, and the new ones do. What is
+-- hit between the stores for two of them is nobody's: the ledger has for how long that was, if it was long enough to be
+-- told.
+function handle.exchange(old, new)
+  local stores, count = ffi.new("struct uplua_word_store[?]", #old + #new), 0
+  local function store(self, version)
+    local state = state_of(self)
+    stores[count].word = ffi.cast("uint32_t *", ffi.cast("char *", state) + VERSION_AT)
+    stores[count].value = version
+    count = count + 1
+  end
+  local silent = {}
+  for _, self in ipairs(old) do
+    if self.status == "attached" then
+      silent[#silent + 1] = self
+      store(self, 0)
+    end
+  end
+  for _, self in ipairs(new) do
+    if prepare(self) then store(self, self.version) end
+  end
+  local ns = tonumber(C.realtime_store(stores, count))
+  for _, self in ipairs(silent) do
+    local state = state_of(self)
+    state.returns, state.settled = 0, 0
+    self.replaced = self.replaced + 1
+  end
+  local mine = own()
+  if #silent > 0 and ns >= TOLD then mine.gap, mine.gaps = mine.gap + ns, mine.gaps + 1 end
 end
 
 -- remove(self): detaches it for good, and takes it off the run's list: what has declared it has been replaced. Its hits

@@ -12,15 +12,7 @@ local options      = require "uplua.options"
 
 local setup = {}
 
--- Has the probes of the items ATTACHED see their hits, once SWITCH has put to sleep what they take the place of.
-local function exchange(switch, attached)
-  switch()
-  for _, item in ipairs(attached) do
-    if item.probe.handle then item.probe.handle:wake() end
-  end
-end
-
-local function commit(switch)
+local function commit(replaced)
   local probes, guests = declare.take()
   if not probes then return end
   lost_returns.tell()
@@ -36,20 +28,20 @@ local function commit(switch)
     for _, item in ipairs(guest:load()) do list[#list + 1] = item end
   end
   ledger.watch(list)
-  local attached = attach.all(list, switch ~= nil)
-  if not switch then return end
-  -- What is hit between the two is nobody's: on a busy machine another process could run for milliseconds there.
-  core.system.realtime(true)
-  local ok, message = pcall(exchange, switch, attached)
-  core.system.realtime(false)
-  if not ok then error(message, 0) end
+  local attached = attach.all(list, replaced ~= nil)
+  if not replaced then return end
+  local woken, seen = {}, {}
+  for _, item in ipairs(attached) do
+    local probe = item.probe.handle
+    if probe and not seen[probe] then woken[#woken + 1], seen[probe] = probe, true end
+  end
+  handle.exchange(replaced, woken)
 end
 
 -- Compiles, loads and attaches what was declared. If anything fails, nothing of it stays attached and the error is
--- raised. SWITCH, if it is given, is called when all is attached and no handler runs yet, to put to sleep what it takes
--- the place of: between the two are a few stores.
-function setup.commit(switch)
-  commit(switch)
+-- raised. REPLACED, if it is given: a list of probes whose place these take, all at once when all are attached.
+function setup.commit(replaced)
+  commit(replaced)
   handle.keep()
   late_modules.keep()
 end

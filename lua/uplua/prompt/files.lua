@@ -57,13 +57,14 @@ local function end_all(undo)
   for _, take_back in ipairs(undo) do take_back() end
 end
 
--- What has run is attached, and sees no hits yet: no more does what its files had declared before.
-function files.silence()
-  local mine = own()
+-- The probes whose place is taken by what has run.
+function files.replaced()
+  local mine, list = own(), {}
   for _, entry in ipairs(mine.fresh) do
     local old = mine.loaded[entry.path]
-    for _, probe in ipairs(old and old.probes or {}) do handle.silence(probe) end
+    for _, probe in ipairs(old and old.probes or {}) do list[#list + 1] = probe end
   end
+  return list
 end
 
 -- What has run is attached: it takes the place of what its files had declared before. Returns a list of messages. HELD:

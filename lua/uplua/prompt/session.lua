@@ -98,7 +98,7 @@ local function values_of(_, ...) return { ... }, select("#", ...) end
 
 -- Compiles and attaches what has been declared, and lets a command begin.
 local function commit(setup)
-  if setup then setup.commit(used "files" and used "files".silence) end
+  if setup then setup.commit(used "files" and used "files".replaced()) end
   loop.run_starts()
   if setup and setup.attached() then setup.release() end
 end

@@ -192,7 +192,7 @@ local function take_over(chunk, keeping, ...)
   local ok, result = xpcall(function(...)
     local maps = maps_of(chunk, environment, ...)
     undo = keeping and adopt(maps, told)
-    if used_setup() then used_setup().commit(files.silence) end
+    if used_setup() then used_setup().commit(files.replaced()) end
     loop.run_starts()
     return maps
   end, failure.trace, ...)

@@ -10,7 +10,6 @@
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/cookie.h"
-#include "sys/descriptors.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
 #include "sys/procstat.h"
@@ -79,12 +78,6 @@ static int failed(int code, const struct site *site, struct error *err)
     case -ENODEV:
         return error_set(err, code, "cannot attach to %s in %s: this kernel has no uprobes (CONFIG_UPROBE_EVENTS)",
                          site->function, where);
-    case -EMFILE:
-        return error_set(err, code,
-                         "cannot attach to %s in %s: too many open files: of the %llu that are allowed none is left, "
-                         "and this kernel needs one for each "
-                         "probe: raise `ulimit -n`",
-                         site->function, where, descriptors_allowed());
     default:
         return error_set(err, code, "cannot attach to %s in %s: %s", site->function, where, error_reason(code));
     }

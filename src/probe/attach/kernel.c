@@ -15,7 +15,6 @@
 #include "sys/bpf.h"
 #include "sys/capability.h"
 #include "sys/cookie.h"
-#include "sys/descriptors.h"
 #include "sys/feature.h"
 #include "sys/perf.h"
 
@@ -233,11 +232,6 @@ static int failed(int code, const struct kernel_sites *sites, const struct kerne
                          "cannot probe %s: several functions have this name, and their addresses are hidden "
                          "(sysctl kernel.kptr_restrict)",
                          name);
-    case -EMFILE:
-        return error_set(err, code,
-                         "cannot probe %s: too many open files: of the %llu that are allowed none is left, and this "
-                         "kernel needs one for each function: raise `ulimit -n`",
-                         name, descriptors_allowed());
     case -EINVAL:
     case -ENOENT:
     case -ESRCH:

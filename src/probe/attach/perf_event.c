@@ -10,7 +10,6 @@
 #include "probe/attach/link.h"
 #include "probe/target/threads.h"
 #include "sys/capability.h"
-#include "sys/descriptors.h"
 #include "sys/perf.h"
 
 enum { MAX_THREADS = 64 }; /* of a target; each has a descriptor, which takes 20 ms to close */
@@ -74,10 +73,7 @@ int event_failed(int code, const struct event *event, struct error *err)
                 arch_cpu.watchpoints);
         break;
     case -EMFILE:
-        return error_set(err, code,
-                         "too many open files: of the %llu that are allowed none is left, and each CPU or thread needs "
-                         "one: raise `ulimit -n`",
-                         descriptors_allowed());
+        return error_set(err, code, "each CPU or thread needs a file of its own: %s", error_reason(code));
     default:
         break;
     }

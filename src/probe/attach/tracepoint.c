@@ -12,7 +12,6 @@
 #include "base/suggest.h"
 #include "probe/attach/link.h"
 #include "sys/capability.h"
-#include "sys/descriptors.h"
 #include "sys/perf.h"
 #include "sys/tracefs.h"
 
@@ -330,11 +329,6 @@ static int failed(int code, const struct tracepoint *tracepoint, struct error *e
     if (code == -EPERM || code == -EACCES)
         return error_set(err, code, "%s:%s: cannot attach: this needs %s; run uplua as root", tracepoint->system,
                          tracepoint->name, capability_missing() ? capability_missing() : "CAP_PERFMON");
-    if (code == -EMFILE)
-        return error_set(err, code,
-                         "%s:%s: cannot attach: too many open files: of the %llu that are allowed none is left, and "
-                         "each tracepoint needs one: raise `ulimit -n`",
-                         tracepoint->system, tracepoint->name, descriptors_allowed());
     if (code == -E2BIG)
         reason = "the kernel runs no more than 64 programs at one tracepoint";
     return error_set(err, code, "%s:%s: cannot attach: %s", tracepoint->system, tracepoint->name, reason);
