@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/array.h"
 #include "base/error.h"
 #include "scan/sweep.h"
 #include "scan/words.h"
+#include "sys/clock.h"
 #include "sys/exit_hold.h"
 #include "sys/kernel_pointers.h"
 #include "sys/process_memory.h"
@@ -54,13 +54,6 @@ struct scan {
     struct error err;
 };
 
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 struct scan *scan_new(int pid, unsigned percent, uint64_t most)
 {
     struct scan *scan = calloc(1, sizeof *scan);
@@ -101,17 +94,17 @@ const char *scan_error(const struct scan *scan)
 
 int scan_stop(struct scan *scan, uint64_t ns)
 {
-    scan->stopped_at = now();
+    scan->stopped_at = clock_now();
     scan->deadline = scan->stopped_at + ns;
     int code = thread_stop_all(scan->pid, scan->deadline, &scan->stopped, &scan->err);
-    scan->stood_at = now();
+    scan->stood_at = clock_now();
     scan->is_stopped = !code;
     return code;
 }
 
 void scan_at_end(struct scan *scan, const struct exit_hold *hold, uint64_t ns)
 {
-    scan->stopped_at = scan->stood_at = now();
+    scan->stopped_at = scan->stood_at = clock_now();
     scan->deadline = scan->stopped_at + ns;
     scan->hold = hold;
     scan->is_stopped = true;
@@ -124,7 +117,7 @@ void scan_go_on(struct scan *scan)
     if (!scan->hold) /* which goes on when its hold is given up */
         thread_let_go(&scan->stopped);
     scan->is_stopped = false;
-    scan->totals.stopped_for += now() - scan->stopped_at;
+    scan->totals.stopped_for += clock_now() - scan->stopped_at;
 }
 
 /* Lets a stopped process go on where CODE is an error. Returns CODE, with its text. */
@@ -226,7 +219,7 @@ static void visit_stopped(void *context, const struct thread_words *thread)
 static void ask_thread(struct scan *scan, pid_t tid)
 {
     struct stopped one;
-    int code = thread_stop(scan->pid, tid, now() + THREAD_STOP_NS, &one, NULL);
+    int code = thread_stop(scan->pid, tid, clock_now() + THREAD_STOP_NS, &one, NULL);
     if (!code)
         code = thread_stop_registers(&one, visit_stopped, scan);
     thread_let_go(&one);
@@ -248,7 +241,7 @@ static void visit_sleeping(void *context, const struct thread_words *thread)
 static int ask_all(struct scan *scan)
 {
     struct stopped all;
-    int code = thread_stop_all(scan->pid, now() + THREAD_STOP_NS, &all, &scan->err);
+    int code = thread_stop_all(scan->pid, clock_now() + THREAD_STOP_NS, &all, &scan->err);
     if (!code)
         code = thread_stop_registers(&all, visit_stopped, scan);
     thread_let_go(&all);
@@ -294,7 +287,7 @@ static int begin(struct scan *scan, const struct map *map, const struct scan_lay
         scan_go_on(scan);
         return code;
     }
-    uint64_t began = now();
+    uint64_t began = clock_now();
     scan->map = map;
     scan->layout = layout;
     scan->keeps = false;
@@ -337,11 +330,11 @@ const struct glibc_heap *scan_chunks(const struct scan *scan)
 
 int scan_step(struct scan *scan, uint64_t ns)
 {
-    uint64_t until = now() + ns;
+    uint64_t until = clock_now() + ns;
     if (scan->is_stopped && scan->deadline < until)
         until = scan->deadline;
     int code = sweep_step(&scan->sweep, take, scan, until);
-    if (!code && scan->is_stopped && now() >= scan->deadline)
+    if (!code && scan->is_stopped && clock_now() >= scan->deadline)
         code = -ETIMEDOUT;
     return code < 0 ? failed(scan, code) : code;
 }

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "sys/clock.h"
+
 enum {
     PIECE = 64 << 10,
     LARGE_PIECE = 1 << 20, /* of a process that is stopped: reads twice as fast */
@@ -15,13 +17,6 @@ enum {
         10000000,   /* ns: of what waking up and looking at a piece has taken beyond its turn, so much is made up for */
     RED_ZONE = 128, /* below the stack pointer (System V ABI for x86-64, 3.2.2) */
 };
-
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 int sweep_begin(struct sweep *sweep, struct process_memory *memory, unsigned percent, uint64_t most)
 {
@@ -174,10 +169,10 @@ static int hand_on(struct sweep *sweep, sweep_take *take, void *context, uint64_
 static ssize_t read_piece(struct sweep *sweep, sweep_take *take, void *context, uint64_t address, size_t size)
 {
     const struct region *region = &sweep->regions[sweep->region];
-    uint64_t begin = now();
+    uint64_t begin = clock_now();
     ssize_t got = process_memory_read(sweep->memory, region, address, sweep->buffer + CARRIED, size);
     uint64_t turn = begin - sweep->may_read < CATCH_UP ? sweep->may_read : begin;
-    sweep->may_read = sweep->percent < 100 ? turn + (now() - begin) * 100 / sweep->percent : 0;
+    sweep->may_read = sweep->percent < 100 ? turn + (clock_now() - begin) * 100 / sweep->percent : 0;
     if (got <= 0) { /* a page that has gone; the others of the piece come next */
         size_t page = PAGE - address % PAGE;
         size_t gone = page < size ? page : size;
@@ -202,9 +197,9 @@ static bool wait_turn(const struct sweep *sweep, uint64_t deadline)
     if (at > deadline)
         return false;
     struct timespec t = {(time_t)(at / 1000000000), (long)(at % 1000000000)};
-    if (at > now())
+    if (at > clock_now())
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL);
-    return now() < deadline;
+    return clock_now() < deadline;
 }
 
 int sweep_step(struct sweep *sweep, sweep_take *take, void *context, uint64_t deadline)

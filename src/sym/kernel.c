@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "sym/demangle.h"
 #include "sym/reading.h"
+#include "sys/clock.h"
 #include "sys/path.h"
 
 enum {
@@ -143,7 +144,7 @@ static void take_text(struct kernel *kernel, char *text, size_t size)
 
 static void read_again(struct kernel *kernel)
 {
-    uint64_t start = now_ns();
+    uint64_t start = clock_now();
     size_t size;
     char *text = read_text(kernel->path, &size);
     if (text)
@@ -168,7 +169,7 @@ const char *kernel_lookup(struct kernel *kernel, uint64_t address, uint64_t *off
     *offset = address;
     *module = "[kernel]";
     bool core = address >= kernel->begin && address < kernel->end;
-    if (!core && now_ns() >= kernel->next_reading)
+    if (!core && clock_now() >= kernel->next_reading)
         read_again(kernel);
     const struct symbol_line *line = find(kernel, address);
     if (!line)

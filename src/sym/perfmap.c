@@ -13,6 +13,7 @@
 #include "sym/demangle.h"
 #include "sym/reading.h"
 #include "sym/spans.h"
+#include "sys/clock.h"
 
 enum {
     MAX_TEXT = 1 << 28, /* bytes that are read; a large Java process writes 10 MB */
@@ -157,7 +158,7 @@ static void read_again(const struct process *process)
 {
     struct perfmap *perfmap = process->perfmap;
     const struct elf_file *file = &perfmap->file;
-    uint64_t start = now_ns();
+    uint64_t start = clock_now();
     if (start < perfmap->next_reading)
         return;
     if (find_file(process)) {
@@ -196,7 +197,7 @@ static bool keep_file(struct processes *processes, struct process *process)
         LAST_PAUSE = 640 * 1000 * 1000
     }; /* most that make code write no such file */
     struct perfmap *perfmap = perfmap_of(processes, process);
-    uint64_t now = now_ns();
+    uint64_t now = clock_now();
     if (!perfmap || perfmap->file.fd >= 0 || now < perfmap->next_look)
         return perfmap && perfmap->file.fd >= 0;
     open_file(process);
@@ -210,12 +211,12 @@ bool perfmap_keep(struct processes *processes)
     bool all = true;
     if (!processes->any_makes_code)
         return false;
-    if (now_ns() < processes->next_keeping)
+    if (clock_now() < processes->next_keeping)
         return true;
     for (size_t i = 0; i < processes->count; i++)
         if (processes->items[i]->makes_code && !processes->items[i]->exited)
             all &= keep_file(processes, processes->items[i]);
-    processes->next_keeping = now_ns() + LOOK_PAUSE;
+    processes->next_keeping = clock_now() + LOOK_PAUSE;
     return !all;
 }
 
@@ -264,7 +265,7 @@ size_t perfmap_bytes(const struct perfmap *perfmap)
 bool perfmap_refresh(struct processes *processes)
 {
     bool changed = false;
-    if (now_ns() < processes->next_refreshing)
+    if (clock_now() < processes->next_refreshing)
         return false;
     for (size_t i = 0; i < processes->count; i++) {
         struct process *process = processes->items[i];
@@ -274,7 +275,7 @@ bool perfmap_refresh(struct processes *processes)
         changed |= process->perfmap->changed;
         process->perfmap->changed = false;
     }
-    processes->next_refreshing = now_ns() + LOOK_PAUSE;
+    processes->next_refreshing = clock_now() + LOOK_PAUSE;
     return changed;
 }
 

@@ -3,8 +3,5 @@
 
 #include <stdint.h>
 
-/* ns, CLOCK_MONOTONIC. */
-uint64_t now_ns(void);
-
-/* The earliest time, ns, at which a list may be read again whose reading began at START and ends now. */
+/* The earliest time, ns (sys/clock.h), at which a list may be read again whose reading began at START and ends now. */
 uint64_t next_reading(uint64_t start);

@@ -29,6 +29,7 @@
 #include "sym/perfmap.h"
 #include "sym/reading.h"
 #include "sym/texts.h"
+#include "sys/clock.h"
 #include "sys/mmap_events.h"
 
 struct symbols {
@@ -137,7 +138,7 @@ static void on_event(void *context, const struct mmap_event *event);
 /* Takes in all records that have been made before now. */
 static void drain(struct symbols *symbols)
 {
-    uint64_t now = now_ns();
+    uint64_t now = clock_now();
     if (symbols->events)
         mmap_events_drain(symbols->events, on_event, symbols);
     symbols->drained = now;
@@ -151,7 +152,7 @@ static int maps_read_whole(struct symbols *symbols, struct process *process, str
 {
     enum { TRIES = 4 };
     for (int i = 1;; i++) {
-        *begin = now_ns();
+        *begin = clock_now();
         int rc = maps_read(maps, process->pid);
         uint32_t programs = process->programs;
         drain(symbols);
@@ -390,7 +391,7 @@ void symbols_tell(struct symbols *symbols, pid_t pid)
 void symbols_read(struct symbols *symbols, pid_t pid)
 {
     struct process *process = processes_get(&symbols->processes, pid);
-    if (process && now_ns() >= process->next_reading)
+    if (process && clock_now() >= process->next_reading)
         process_read(symbols, process);
 }
 
@@ -421,7 +422,7 @@ static struct mapping *find_now(struct symbols *symbols, struct process *process
         return mapping;
     mapping = maps_find(&process->maps, address);
     bool whole = program && symbols->over && process->maps.count; /* what it maps now may be yet another program's */
-    if ((!mapping || !mapping->executable) && !whole && now_ns() >= process->next_reading) {
+    if ((!mapping || !mapping->executable) && !whole && clock_now() >= process->next_reading) {
         process_read(symbols, process);
         mapping = maps_find(&process->maps, address);
     }

@@ -24,6 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sys/clock.h"
+
 enum {
     /*
      * Bytes per CPU, a power of two and of pages. A CPU that only compiles writes 200 KB a second, one that starts
@@ -357,9 +359,7 @@ static bool decode(struct mmap_ring *ring, const struct perf_event_header *heade
 size_t mmap_events_drain(struct mmap_events *events, void (*fn)(void *context, const struct mmap_event *event),
                          void *context)
 {
-    struct timespec clock;
-    clock_gettime(CLOCK_MONOTONIC, &clock);
-    uint64_t now = (uint64_t)clock.tv_sec * UINT64_C(1000000000) + (uint64_t)clock.tv_nsec;
+    uint64_t now = clock_now();
     size_t count = 0;
     for (;;) {
         struct mmap_ring *next = NULL;

@@ -16,10 +16,10 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "sys/clock.h"
 #include "sys/procstat.h"
 
 #define NT_ARM_TLS_SET 0x401 /* NT_ARM_TLS of elf.h */
@@ -28,13 +28,6 @@ enum { VECTOR_BYTES = 16 << 10 }; /* more than XSAVE's area has without AMX's ti
 
 #define PATIENCE 60000000000ull /* ns for which a thread is waited for that is to be let go */
 enum { LONGEST_PAUSE = 10000 }; /* us between two looks at it */
-
-static uint64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* --- one thread --- */
 
@@ -117,7 +110,7 @@ static int wait_for_all(struct stopped *stopped, uint64_t deadline)
             i++;
             continue;
         }
-        if (now() > deadline)
+        if (clock_now() > deadline)
             return -ETIMEDOUT;
         if (tries++ < 20)
             sched_yield();
@@ -179,8 +172,8 @@ int thread_stop(pid_t pid, pid_t tid, uint64_t deadline, struct stopped *stopped
  */
 static void let_go(const struct stopped *stopped, struct stopped_thread *thread)
 {
-    uint64_t last = now() + PATIENCE;
-    for (useconds_t pause = 100; thread->tid && now() < last; pause += pause < LONGEST_PAUSE ? 100 : 0) {
+    uint64_t last = clock_now() + PATIENCE;
+    for (useconds_t pause = 100; thread->tid && clock_now() < last; pause += pause < LONGEST_PAUSE ? 100 : 0) {
         bool known = !thread->stops || has_stopped(stopped, thread);
         if (known && (!thread->tid || !ptrace(PTRACE_DETACH, thread->tid, NULL, (void *)(intptr_t)thread->signal)))
             return;

@@ -39,10 +39,10 @@ end
 -- The microseconds in which a run's handlers saw nothing while they changed places, as it says itself; 0 if it says
 -- nothing of it. That is where something came between two stores.
 local GAP = "  %d+ × a script's handlers took the place of its old ones: " ..
-            "for ([%d.]+) (%Ss) in all, hits were seen by none of both\n"
+            "for ([%d.]+) (%S+) in all, hits were seen by none of both\n"
 local function gap(err)
   local number, unit = err:match(GAP)
-  return number and tonumber(number) * assert(({ us = 1, ms = 1e3 })[unit], unit) or 0
+  return number and tonumber(number) * assert(({ us = 1, ms = 1e3, s = 1e6 })[unit], unit) or 0
 end
 
 -- What a run says of itself, without the lines of each change, and without such a gap.

@@ -34,8 +34,8 @@ end)
 -- Seconds that calls are waited for which began under a handler that is replaced or detached, and how often is asked.
 local PATIENCE, STEP = 1, "10ms"
 
--- From how many ns on a CPU could have had more than one hit between the stores of an exchange.
-local TOLD = 1000
+-- ns between the stores of an exchange in which a CPU could have more than one hit: these are told.
+local LEAST_GAP = 1000
 
 local VERSION_AT = ffi.offsetof("struct uplua_probe_state", "version")
 
@@ -402,7 +402,7 @@ function handle.exchange(old, new)
     self.replaced = self.replaced + 1
   end
   local mine = own()
-  if #silent > 0 and ns >= TOLD then mine.gap, mine.gaps = mine.gap + ns, mine.gaps + 1 end
+  if #silent > 0 and ns >= LEAST_GAP then mine.gap, mine.gaps = mine.gap + ns, mine.gaps + 1 end
 end
 
 -- remove(self): detaches it for good, and takes it off the run's list: what has declared it has been replaced. Its hits

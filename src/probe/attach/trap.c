@@ -3,12 +3,12 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
 #include "probe/attach/own_function.h"
 #include "sys/bpf.h"
+#include "sys/clock.h"
 #include "sys/feature.h"
 
 enum { CALLS = 101, FIRST_CALLS = 7 /* that do not count */ };
@@ -17,13 +17,6 @@ static struct {
     bool known;
     uint64_t ns;
 } prices[TRAPS][ENTRIES];
-
-static uint64_t now_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static int by_number(const void *a, const void *b)
 {
@@ -41,10 +34,10 @@ static uint64_t call(unsigned number)
     for (int i = -FIRST_CALLS; i < CALLS; i++) {
         ssize_t ignored = file < 0 ? 0 : pread(file, text, sizeof text, 0);
         (void)ignored;
-        uint64_t begin = now_ns();
+        uint64_t begin = clock_now();
         arch_call_empty(number);
         if (i >= 0)
-            took[i] = now_ns() - begin;
+            took[i] = clock_now() - begin;
     }
     if (file >= 0)
         close(file);
