@@ -15,14 +15,15 @@
 
 enum { SEMAPHORE_BIT = 32 }; /* PERF_UPROBE_REF_CTR_OFFSET_SHIFT, include/linux/perf_event.h of Linux 4.20 */
 
-/* The number that FORMAT finds in the file PATH, OTHERWISE where there is none. */
-static int number_in(const char *path, const char *format, int otherwise)
+/* Reads *NUMBER by FORMAT from the file PATH: 0, or -errno, which is -ENOENT where the kernel has no such number. */
+static int read_number(const char *path, const char *format, int *number)
 {
     FILE *in = fopen(path, "re");
-    int number, found = in ? fscanf(in, format, &number) : 0;
-    if (in)
-        fclose(in);
-    return found == 1 ? number : otherwise;
+    if (!in)
+        return -errno;
+    int found = fscanf(in, format, number);
+    fclose(in);
+    return found == 1 ? 0 : -ENOENT;
 }
 
 /* perf_event_open: a descriptor that is closed on exec, or -errno. */
@@ -61,17 +62,19 @@ struct device {
     int type, return_bit;
 };
 
-/* The device called NAME, read once into *DEVICE. 0, or -ENODEV where the kernel has none. */
+/* The device called NAME, read once into *DEVICE. 0, -ENODEV where the kernel has none, or why it was not read. */
 static int find_device(const char *name, struct device *device)
 {
     char path[96];
+    int code = 0;
     snprintf(path, sizeof path, DEVICES "%s/type", name);
     if (device->type <= 0)
-        device->type = number_in(path, "%d", -1);
+        code = read_number(path, "%d", &device->type);
     snprintf(path, sizeof path, DEVICES "%s/format/retprobe", name);
-    if (device->return_bit < 0)
-        device->return_bit = number_in(path, "config:%d", -1);
-    return device->type < 0 || device->return_bit < 0 || device->return_bit > 63 ? -ENODEV : 0;
+    if (!code && device->return_bit < 0)
+        code = read_number(path, "config:%d", &device->return_bit);
+    bool none = code == -ENOENT || (!code && (device->return_bit < 0 || device->return_bit > 63));
+    return none ? -ENODEV : code;
 }
 
 /* Runs PROGRAM at the probe that ATTR says of the device called NAME, which is read into *DEVICE. */
@@ -169,11 +172,12 @@ int perf_stop_at(pid_t pid, uint64_t address)
 
 unsigned perf_max_rate(void)
 {
-    int rate = number_in("/proc/sys/kernel/perf_event_max_sample_rate", "%d", 0);
-    return rate > 0 ? (unsigned)rate : 0;
+    int rate;
+    return !read_number("/proc/sys/kernel/perf_event_max_sample_rate", "%d", &rate) && rate > 0 ? (unsigned)rate : 0;
 }
 
 int perf_paranoia(void)
 {
-    return number_in("/proc/sys/kernel/perf_event_paranoid", "%d", -2);
+    int paranoia;
+    return read_number("/proc/sys/kernel/perf_event_paranoid", "%d", &paranoia) ? -2 : paranoia;
 }
