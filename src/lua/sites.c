@@ -14,6 +14,7 @@
 #include "probe/args/locals.h"
 #include "probe/args/parameters.h"
 #include "probe/reentry.h"
+#include "probe/spec/inlined.h"
 #include "probe/target/late_modules.h"
 #include "sym/clone.h"
 #include "sym/demangle.h"
@@ -504,6 +505,22 @@ static int sites_distance(lua_State *L)
     return core_push_number(L, slid);
 }
 
+/* sites:inlined() → how many of the functions are also inlined into others, at how many places, and of one of these the
+ * function's name and the line that begins there, "main.c:12" ("": not known) */
+static int sites_inlined_places(lua_State *L)
+{
+    struct inlined inlined;
+    if (sites_inlined(luaL_checkudata(L, 1, SITES), &inlined))
+        return luaL_error(L, "out of memory");
+    lua_pushinteger(L, (lua_Integer)inlined.functions);
+    lua_pushinteger(L, (lua_Integer)inlined.places);
+    if (!inlined.functions)
+        return 2;
+    push_name(L, inlined.example);
+    lua_pushstring(L, inlined.line);
+    return 4;
+}
+
 /* sites:entries() → { stepped = how many of them the kernel steps, emulated, replaced } (enum entry) */
 static int sites_entries(lua_State *L)
 {
@@ -575,6 +592,7 @@ void sites_open_lua(lua_State *L)
         {"distance", sites_distance},
         {"emulated", sites_emulated},
         {"entries", sites_entries},
+        {"inlined", sites_inlined_places},
         {"expect_all", sites_expect_all},
         {NULL, NULL},
     };

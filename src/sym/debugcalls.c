@@ -9,7 +9,7 @@
 #include "base/array.h"
 #include "sym/debugentry.h"
 
-enum { MAX_DEPTH = 128, MAX_ORIGINS = 8 };
+enum { MAX_DEPTH = 128 };
 
 /* A jump from one function to another in place of a call and a return; TO is 0 where that is not said. */
 struct jump {
@@ -28,32 +28,12 @@ struct call_search {
     bool exhausted;
 };
 
-/* The source's entry of what ENTRY is an instance of. */
-static Dwarf_Die root_of(Dwarf_Die entry)
-{
-    Dwarf_Die origin;
-    for (int depth = 0; depth < MAX_ORIGINS && (debugentry_referred(&entry, DW_AT_abstract_origin, &origin) ||
-                                                debugentry_referred(&entry, DW_AT_specification, &origin));
-         depth++)
-        entry = origin;
-    return entry;
-}
-
-/* What the linker calls the function ENTRY, a root; NULL: it knows it not. */
-static const char *linkage_name(Dwarf_Die *entry)
-{
-    Dwarf_Attribute attribute;
-    if (!debugentry_flag(entry, DW_AT_external))
-        return NULL;
-    return dwarf_attr(entry, DW_AT_linkage_name, &attribute) ? dwarf_formstring(&attribute) : dwarf_diename(entry);
-}
-
 /* True if ENTRY, a root, is the function that is looked for, perhaps as another unit declares it. */
 static bool is_wanted(const struct call_search *search, Dwarf_Die *entry)
 {
     if (dwarf_dieoffset(entry) == search->wanted)
         return true;
-    const char *name = search->name ? linkage_name(entry) : NULL;
+    const char *name = search->name ? debugentry_linkage_name(entry) : NULL;
     return name && !strcmp(name, search->name);
 }
 
@@ -65,13 +45,13 @@ static Dwarf_Off key_of(const struct call_search *search, Dwarf_Die *entry)
 
 static void take_call(struct call_search *search, Dwarf_Die *entry)
 {
-    Dwarf_Die origin, caller = root_of(search->caller);
+    Dwarf_Die origin, caller = debugentry_root(search->caller);
     Dwarf_Attribute attribute;
     Dwarf_Addr returned;
     bool known = debugentry_referred(entry, DW_AT_call_origin, &origin) ||
                  debugentry_referred(entry, DW_AT_abstract_origin, &origin);
     if (known)
-        origin = root_of(origin);
+        origin = debugentry_root(origin);
     if (debugentry_flag(entry, DW_AT_call_tail_call) || debugentry_flag(entry, DW_AT_GNU_tail_call)) {
         if (array_room(&search->jumps, search->jump_count, &search->jump_capacity, sizeof *search->jumps))
             search->jumps[search->jump_count++] =
@@ -166,9 +146,9 @@ int debugcalls_visit(struct debuginfo *debuginfo, uint64_t function,
         return -ENOENT;
     if (!debugentry_begin())
         return -ELOOP;
-    entry = root_of(entry);
+    entry = debugentry_root(entry);
     search.wanted = dwarf_dieoffset(&entry);
-    search.name = linkage_name(&entry);
+    search.name = debugentry_linkage_name(&entry);
     search_units(&search, &own);
     debugentry_end();
     if (search.exhausted)

@@ -4,8 +4,9 @@
 #include <dwarf.h>
 
 enum {
-    MAX_ENTRIES = 1 << 27
-}; /* that one question passes, of a file of which siblings go in circles: about two seconds */
+    MAX_ENTRIES = 1 << 27, /* that one question passes, of a file of which siblings go in circles: about two seconds */
+    MAX_ORIGINS = 8,
+};
 
 static uint32_t entries_left;  /* of this question */
 static int depth_of_questions; /* that are asked to answer it: types of elements, of fields … */
@@ -74,6 +75,24 @@ bool debugentry_type(Dwarf_Die *entry, Dwarf_Die *result)
 {
     Dwarf_Attribute attribute;
     return refer(dwarf_attr_integrate(entry, DW_AT_type, &attribute), result);
+}
+
+Dwarf_Die debugentry_root(Dwarf_Die entry)
+{
+    Dwarf_Die origin;
+    for (int depth = 0; depth < MAX_ORIGINS && (debugentry_referred(&entry, DW_AT_abstract_origin, &origin) ||
+                                                debugentry_referred(&entry, DW_AT_specification, &origin));
+         depth++)
+        entry = origin;
+    return entry;
+}
+
+const char *debugentry_linkage_name(Dwarf_Die *root)
+{
+    Dwarf_Attribute attribute;
+    if (!debugentry_flag(root, DW_AT_external))
+        return NULL;
+    return dwarf_attr(root, DW_AT_linkage_name, &attribute) ? dwarf_formstring(&attribute) : dwarf_diename(root);
 }
 
 bool debugentry_is_structure(int tag)

@@ -26,6 +26,10 @@ bool debugentry_flag(Dwarf_Die *entry, unsigned name);
 bool debugentry_referred(Dwarf_Die *entry, unsigned name, Dwarf_Die *result);
 /* The same of the type of ENTRY, or of what it is an instance or the definition of. */
 bool debugentry_type(Dwarf_Die *entry, Dwarf_Die *result);
+/* What the source has of the function that ENTRY is an instance, or the definition, of. */
+Dwarf_Die debugentry_root(Dwarf_Die entry);
+/* What the linker calls the function ROOT, of that kind; NULL: it knows it not, since it is local to its unit. */
+const char *debugentry_linkage_name(Dwarf_Die *root);
 /* True for a struct, union or class. */
 bool debugentry_is_structure(int tag);
 /* True if UNIT is of C++, in which a name means the same type in all units. */

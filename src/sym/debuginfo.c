@@ -478,8 +478,7 @@ struct bytes debuginfo_section(const struct debuginfo *debuginfo, enum debuginfo
 
 /* --- from lines to addresses --- */
 
-/* True if NAME is FILE, or ends in its components. */
-static bool is_file(const char *name, const char *file)
+bool debuginfo_is_file(const char *name, const char *file)
 {
     size_t length = strlen(name), wanted = strlen(file);
     return length >= wanted && strcmp(name + length - wanted, file) == 0 &&
@@ -499,32 +498,17 @@ static bool has_file(struct debuginfo *debuginfo, struct unit *unit, const char 
         return false;
     for (size_t i = 0; i < count; i++) {
         const char *name = dwarf_filesrc(files, i, NULL, NULL);
-        if (name && is_file(name, base))
+        if (name && debuginfo_is_file(name, base))
             return true;
     }
     return false;
 }
 
-/* What debuginfo_find_line looks for, and what it has found in one unit: the functions, and inlined ones, that it has
- * been in. */
+/* What debuginfo_find_line looks for. */
 struct line_search {
     const char *file;
     unsigned line, nearest;
-    uint32_t *nodes;
-    size_t count;
 };
-
-/* True where NODE was not seen before. */
-static bool is_new(struct line_search *search, uint32_t node)
-{
-    for (size_t i = 0; i < search->count; i++)
-        if (search->nodes[i] == node)
-            return false;
-    uint32_t *added = array_add(&search->nodes, &search->count, sizeof *added);
-    if (added)
-        *added = node;
-    return added;
-}
 
 /* The address of ROW of UNIT's table if a statement of the line sought begins there, else 0. */
 static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, size_t row, struct line_search *search)
@@ -540,7 +524,7 @@ static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, s
         dwarf_line_file(line, &files, &file))
         return 0;
     const char *name = file_name(debuginfo, unit, file);
-    if (!name || !is_file(name, search->file))
+    if (!name || !debuginfo_is_file(name, search->file))
         return 0;
     if ((unsigned)number == search->line)
         return address;
@@ -551,27 +535,24 @@ static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, s
     return 0;
 }
 
-size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
-                           void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest)
+void debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
+                         void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest)
 {
     struct line_search search = {.file = file, .line = line};
-    size_t found = 0;
+    bool found = false;
     for (size_t u = 0; u < debuginfo->unit_count; u++) {
         struct unit *unit = &debuginfo->units[u];
         if (!unit->parsed && !has_file(debuginfo, unit, file))
             continue;
         if (!unit->parsed)
             parse_unit(debuginfo, unit);
-        search.count = 0;
         for (size_t row = 0; unit->lines && row < unit->line_count; row++) { /* by address */
             uint64_t address = address_of_row(debuginfo, unit, row, &search);
-            if (!address || !is_new(&search, spans_find(&unit->spans, address)))
+            if (!address)
                 continue;
             visit(address, context);
-            found++;
+            found = true;
         }
     }
-    free(search.nodes);
     *nearest = found ? 0 : search.nearest;
-    return found;
 }

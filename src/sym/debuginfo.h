@@ -43,12 +43,14 @@ size_t debuginfo_unread(const struct debuginfo *debuginfo);
 size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct source_line *places, size_t room);
 
 /*
- * Calls VISIT with each ELF address at which code of LINE of FILE begins: one for each function that has some, and one
- * for each place where such a function was inlined. FILE: the last components of the name that the compiler saw.
- * *NEAREST: where there is none, the line next to it that has code, or 0. How many there are.
+ * Calls VISIT with each ELF address at which a statement of LINE of FILE begins, those of a unit in ascending order.
+ * FILE: the last components of the name that the compiler saw. *NEAREST: where there is none, the line next to it that
+ * has code, or 0.
  */
-size_t debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
-                           void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest);
+void debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
+                         void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest);
+/* True if NAME, of a file as the compiler saw it, is FILE or ends in its components. */
+bool debuginfo_is_file(const char *name, const char *file);
 
 /*
  * Where in .debug_info the function stands that has code at ELF address ADDRESS: into *ENTRY. INLINED: the innermost,

@@ -1,8 +1,78 @@
-/* The lines of one function's code, from the line table of its unit. */
+/* Lines, from the line tables of units, and the functions that they belong to. */
 #include "sym/debuglines.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <stdlib.h>
+
+#include "base/array.h"
+
+/* --- where a line begins --- */
+
+/* The first code of the line in one function, or where that was inlined. */
+struct begin {
+    uint64_t function; /* where in .debug_info; 0: not known */
+    uint64_t address;
+    bool own; /* the line stands in that function's source */
+};
+
+struct line_search {
+    struct debuginfo *debuginfo;
+    const char *file;
+    unsigned line;
+    struct begin *begins;
+    size_t count, capacity;
+    bool any_own, exhausted;
+};
+
+/* True if the line can be one of the source of FUNCTION: that is declared in the same file, above it. */
+static bool is_own(const struct line_search *search, uint64_t function)
+{
+    Dwarf_Die entry;
+    unsigned declared = debuglines_declared(search->debuginfo, function);
+    if (!declared || declared > search->line || !dwarf_offdie(debuginfo_dwarf(search->debuginfo), function, &entry))
+        return false;
+    const char *file = dwarf_decl_file(&entry);
+    return file && debuginfo_is_file(file, search->file);
+}
+
+/* Several units may have the code of one function, and each of them describes what the linker has kept of one. */
+static void note_begin(uint64_t address, void *context)
+{
+    struct line_search *search = context;
+    uint64_t function = 0;
+    debuginfo_function(search->debuginfo, address, true, &function);
+    for (size_t i = 0; i < search->count; i++)
+        if (search->begins[i].function == function)
+            return;
+    if (!array_room(&search->begins, search->count, &search->capacity, sizeof *search->begins)) {
+        search->exhausted = true;
+        return;
+    }
+    bool own = function && is_own(search, function);
+    search->begins[search->count++] = (struct begin){function, address, own};
+    search->any_own |= own;
+}
+
+/*
+ * Code that the compiler has merged with that of an inlined function may have a line of this and belong to the function
+ * around it, where the line is none of its own: it runs with the other.
+ */
+bool debuglines_find(struct debuginfo *debuginfo, const char *file, unsigned line, uint64_t **addresses, size_t *count,
+                     unsigned *nearest)
+{
+    struct line_search search = {.debuginfo = debuginfo, .file = file, .line = line};
+    *count = 0;
+    debuginfo_find_line(debuginfo, file, line, note_begin, &search, nearest);
+    *addresses = calloc(search.count + 1, sizeof **addresses);
+    for (size_t i = 0; i < search.count && *addresses; i++)
+        if (search.begins[i].own || !search.any_own)
+            (*addresses)[(*count)++] = search.begins[i].address;
+    free(search.begins);
+    return *addresses && !search.exhausted;
+}
+
+/* --- the lines of one function --- */
 
 /* The number of the first of COUNT rows that begins at or behind ADDRESS. */
 static size_t first_row(Dwarf_Lines *lines, size_t count, uint64_t address)

@@ -1,7 +1,17 @@
-/* The lines of one function's code: at which instructions they begin. */
+/* Lines of the source and functions' code: at which instructions which begin. */
 #pragma once
 
+#include <stdbool.h>
+
 #include "sym/debuginfo.h"
+
+/*
+ * The ELF addresses at which code of LINE of FILE begins, malloc'd, in *ADDRESSES: one for each function that has some,
+ * and one for each place where such a function was inlined. FILE and *NEAREST are those of debuginfo_find_line. Returns
+ * whether there was memory enough.
+ */
+bool debuglines_find(struct debuginfo *debuginfo, const char *file, unsigned line, uint64_t **addresses, size_t *count,
+                     unsigned *nearest);
 
 /* Where code of a line begins. */
 struct debugline {

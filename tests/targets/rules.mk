@@ -36,7 +36,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(addprefix $(OUT)/targets/,libleft.so libright.so) $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
            $(addprefix $(OUT)/targets/,libversions.so loop_to_entry-Os reentries-fixed reentries-packed usdt_statics-bare) \
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
-           $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx) \
+           $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx inlined) \
            $(addprefix $(OUT)/targets/,aligned_new aligned_requests aligned_requests-static cxx_pairs) $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
@@ -193,6 +193,11 @@ $(OUT)/targets/stepped: tests/targets/stepped.c tests/targets/noinline.h | $(CHE
 $(OUT)/targets/static_pie: tests/targets/static_pie.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 -g -Wall -Wextra -fno-builtin -static-pie -o $@ $<
+
+# Optimised, so that functions are inlined, and of two files, so that both have the code of one.
+$(OUT)/targets/inlined: tests/targets/inlined.cc tests/targets/inlined_too.cc tests/targets/inlined.h tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ tests/targets/inlined.cc tests/targets/inlined_too.cc
 
 # Without frame pointers, at fixed addresses, and with debug information of DWARF 5, whatever the compiler's own is.
 $(addprefix $(OUT)/targets/,reports-fixed reports_calls-fixed): $(OUT)/targets/%-fixed: tests/targets/%.c tests/targets/reports.h tests/targets/noinline.h examples/usdt.h | $(CHECKED)

@@ -26,6 +26,7 @@ local own = run.part(function()
     enclosing = nil,  -- the one to which what is declared now belongs
     ended = false,    -- the run is over
     without_hits = {}, -- of that, the probes that saw nothing
+    inlined = {},     -- what its probes did not see of functions that are inlined: { text, count } each
     gaps = 0,         -- how often probes took the place of others with a time in between …
     gap = 0,          -- … and how long that was altogether, ns
   }
@@ -169,12 +170,30 @@ local function is_of_user(self)
   return self.handler and not options.of_tool and not failure.is_own(debug.getinfo(self.handler, "S"))
 end
 
+-- Keeps for the ledger where functions that the probe SELF names are inlined into others: it saw no calls there.
+local function note_inlined(self)
+  local mine = own()
+  for _, record in ipairs(self.records) do
+    -- A source line's probe is wherever that is.
+    local functions, places, name, line = 0, 0, "", ""
+    if record.sites and not record.spec:find ":%d+$" then functions, places, name, line = record.sites:inlined() end
+    if functions > 0 then
+      local which = functions == 1 and name or ("one of %d functions, such as %s,"):format(functions, name)
+      local file = line ~= "" and not record.provider.of_return and record.spec:match "^([^:]+):"
+      local instead = file and ("; a probe of its source line is there, too: %s@%s"):format(file, line) or ""
+      mine.inlined[#mine.inlined + 1] = {
+        ("%s %s: place where %s is inlined: calls not seen%s"):format(self.kind, self.spec, which, instead), places }
+    end
+  end
+end
+
 -- The run is over, and all probes are detached: their hits can still be read.
 function handle.finish()
   local mine = own()
   mine.ended = true
   for _, self in ipairs(mine.list) do
     local hits, others = self.hits, select(3, counts_of(self.items))
+    if is_of_user(self) then note_inlined(self) end
     if hits == 0 and self.status == "attached" and is_of_user(self) then
       local record = self.records[1]
       local spec = self.records[2] and self.spec or record.spec
@@ -194,6 +213,7 @@ function handle.lost()
   local list, all = {}, { unpack(mine.list) }
   list[1] = { ("a script's handlers took the place of its old ones: for %s in all, hits were seen by none of both")
     :format(text.time(mine.gap)), mine.gaps }
+  for _, entry in ipairs(mine.inlined) do list[#list + 1] = entry end
   for _, self in ipairs(mine.removed) do all[#all + 1] = self end
   for _, self in ipairs(all) do
     local name = ("%s %s: "):format(self.kind, self.spec)

@@ -372,7 +372,7 @@ static void index_or_assign(struct build *build, const struct instruction *instr
     if (assigns)
         build_assign(build, base, key, build_read(build, instruction->a), name);
     else
-        build_write(build, instruction->a, build_index(build, base, key, name));
+        build_write(build, instruction->a, build_index(build, base, key, instruction->op == BYTECODE_TGETS, name));
     if (!assigns && !build->frame->names[instruction->a] && key->constant.kind == CAPTURED_STRING)
         build->frame->names[instruction->a] = build_field_name(build, base, key, name);
 }

@@ -95,8 +95,9 @@ void build_frame(struct build *build);
 
 /* A new record without fields. */
 struct value *build_record(struct build *build);
-/* base[key], where key is a value. NAME: what base was loaded from, for messages. */
-struct value *build_index(struct build *build, struct value *base, struct value *key, const char *name);
+/* base[key], where key is a value. BY_NAME: it stands there as a name, base.key, and may mean a method. NAME: what base
+ * was loaded from, for messages. */
+struct value *build_index(struct build *build, struct value *base, struct value *key, bool by_name, const char *name);
 /* base[key] = value */
 void build_assign(struct build *build, struct value *base, struct value *key, struct value *value, const char *name);
 /* base[key], a constant string, as messages call it: "config.limit" in a table of the script, else "limit". */

@@ -186,12 +186,14 @@ static struct value *index_event(struct build *build, struct value *event, const
     return value;
 }
 
-static struct value *index_object(struct build *build, struct value *base, struct value *key, const char *called)
+/* NAME: of a method, as it stands in the source; NULL: KEY is computed, perhaps by the compiler: no text of it means a
+ * method, for a function that is traced may be called "get". */
+static struct value *index_object(struct build *build, struct value *base, struct value *key, const char *name,
+                                  const char *called)
 {
     static const char *const script_methods[] = {"get",   "set", "delete", "pairs",      "size",
                                                  "clear", "top", "take",   "percentile", NULL};
     struct shared *object = object_of(build, base);
-    const char *name = field_name(key);
     if (object_is_aggregate(object)) {
         if (named(name, (const char *const[]){"inc", "add", NULL}))
             return method(build, base, name);
@@ -238,7 +240,7 @@ static void set_field_name(struct build *build, struct value *value, const struc
     value->number = fold_integer(build->function, key, build->position);
 }
 
-struct value *build_index(struct build *build, struct value *base, struct value *key, const char *name)
+struct value *build_index(struct build *build, struct value *base, struct value *key, bool by_name, const char *name)
 {
     if (base == build->function->event)
         return index_event(build, base, field_name(key));
@@ -249,7 +251,7 @@ struct value *build_index(struct build *build, struct value *base, struct value 
     if (base->op == IR_ARGUMENTS && base->number)
         return argument_variable(build, base, key);
     if (is_object(base))
-        return index_object(build, base, key, name);
+        return index_object(build, base, key, by_name ? field_name(key) : NULL, name);
     if (base->op == IR_CELL) {
         if (named(field_name(key), (const char *const[]){"inc", "add", NULL}))
             return method(build, base, field_name(key));

@@ -3,25 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/array.h"
 #include "probe/module/debug.h"
 #include "probe/spec/site_list.h"
-
-/* The addresses of a line. */
-struct addresses {
-    uint64_t *items;
-    size_t count, capacity;
-    bool exhausted;
-};
-
-static void note_address(uint64_t address, void *context)
-{
-    struct addresses *addresses = context;
-    if (array_room(&addresses->items, addresses->count, &addresses->capacity, sizeof *addresses->items))
-        addresses->items[addresses->count++] = address;
-    else
-        addresses->exhausted = true;
-}
+#include "sym/debuglines.h"
 
 /* What there is instead of the line of SPEC; UNREAD: units of debug information that are not read. */
 static int no_line(const struct binary *binary, const struct spec *spec, unsigned nearest, size_t unread,
@@ -41,23 +25,23 @@ static int no_line(const struct binary *binary, const struct spec *spec, unsigne
 int site_by_line(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
 {
     struct debuginfo *debuginfo;
-    struct addresses addresses = {0};
+    uint64_t *addresses;
+    size_t count;
     unsigned nearest;
     int result = debug_open(binary, spec->text, "which source lines are found by", &debuginfo, err);
     if (result < 0)
         return result;
-    debuginfo_find_line(debuginfo, spec->file, spec->line, note_address, &addresses, &nearest);
+    if (!debuglines_find(debuginfo, spec->file, spec->line, &addresses, &count, &nearest))
+        result = error_set(err, -ENOMEM, "out of memory");
     size_t unread = debuginfo_unread(debuginfo);
     debuginfo_free(debuginfo);
-    if (addresses.exhausted)
-        result = error_set(err, -ENOMEM, "out of memory");
-    else if (!addresses.count)
+    if (!result && !count)
         result = no_line(binary, spec, nearest, unread, err);
-    for (size_t i = 0; i < addresses.count && result == 0; i++) {
+    for (size_t i = 0; i < count && result == 0; i++) {
         struct spec place = *spec;
-        place.address = addresses.items[i];
+        place.address = addresses[i];
         result = site_by_address(binary, &place, list, err);
     }
-    free(addresses.items);
+    free(addresses);
     return result;
 }
