@@ -52,12 +52,23 @@ static bool begin_of(Dwarf_Die *entry, Dwarf_Addr *address)
     return dwarf_entrypc(entry, address) == 0 || dwarf_ranges(entry, 0, &base, address, &end) > 0;
 }
 
+bool debuginlined_is_part(Dwarf_Die *entry)
+{
+    Dwarf_Die root = debugentry_root(*entry);
+    Dwarf_Word line, file, call_line, call_file;
+    return root.cu == entry->cu && debugentry_number(entry, DW_AT_call_line, &call_line) &&
+           debugentry_number(entry, DW_AT_call_file, &call_file) && debugentry_number(&root, DW_AT_decl_line, &line) &&
+           debugentry_number(&root, DW_AT_decl_file, &file) && line == call_line && file == call_file;
+}
+
 static int take(const struct inlined_search *search, Dwarf_Die *entry)
 {
     Dwarf_Die root = debugentry_root(*entry);
     const struct wanted *found = find(search, &root);
     Dwarf_Addr address;
-    return found && begin_of(entry, &address) ? search->visit(found->number, address, search->context) : 0;
+    return found && !debuginlined_is_part(entry) && begin_of(entry, &address)
+               ? search->visit(found->number, address, search->context)
+               : 0;
 }
 
 static int search_below(const struct inlined_search *search, Dwarf_Die *parent, int depth)

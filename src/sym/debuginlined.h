@@ -4,10 +4,18 @@
  */
 #pragma once
 
+#include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "sym/debuginfo.h"
+
+/*
+ * True if ENTRY, an inlined function, is no call that the source has: compilers may split a function, and put a part of
+ * it back where it was, which is then described as inlined into its own function.
+ */
+bool debuginlined_is_part(Dwarf_Die *entry);
 
 /*
  * Calls VISIT for each place where one of COUNT functions, which begin at the ELF addresses ENTRIES, is inlined: with

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "sym/debuginlined.h"
 
 /* --- where a line begins --- */
 
@@ -36,12 +37,23 @@ static bool is_own(const struct line_search *search, uint64_t function)
     return file && debuginfo_is_file(file, search->file);
 }
 
+/* The function that has code at ADDRESS, or where that was inlined; 0: not known. */
+static uint64_t function_at(struct debuginfo *debuginfo, uint64_t address)
+{
+    uint64_t function = 0;
+    Dwarf_Die entry;
+    if (debuginfo_function(debuginfo, address, true, &function) &&
+        dwarf_offdie(debuginfo_dwarf(debuginfo), function, &entry) && dwarf_tag(&entry) == DW_TAG_inlined_subroutine &&
+        debuginlined_is_part(&entry))
+        debuginfo_function(debuginfo, address, false, &function);
+    return function;
+}
+
 /* Several units may have the code of one function, and each of them describes what the linker has kept of one. */
 static void note_begin(uint64_t address, void *context)
 {
     struct line_search *search = context;
-    uint64_t function = 0;
-    debuginfo_function(search->debuginfo, address, true, &function);
+    uint64_t function = function_at(search->debuginfo, address);
     for (size_t i = 0; i < search->count; i++)
         if (search->begins[i].function == function)
             return;

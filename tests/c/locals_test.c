@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "probe/args/locals.h"
+#include "probe/spec/inlined.h"
 #include "programs.h"
 #include "sym/debugtypes.h"
 #include "tap.h"
@@ -25,6 +26,7 @@ static int look(const char *spec, const char *name, int *refused, char text[256]
     const struct argument *arguments = NULL;
     const char *specs[] = {spec};
     struct sites sites;
+    struct inlined inlined;
     struct error err = {0};
     size_t count = 0;
     int there = 0;
@@ -45,18 +47,20 @@ static int look(const char *spec, const char *name, int *refused, char text[256]
         if (nowhere && (!arguments[i].type || !*arguments[i].type))
             there = -1;
     }
+    if (sites_inlined(&sites, &inlined))
+        there = -1;
     arena_free(&arena);
     probe_sites_free(&sites);
     return there;
 }
 
 static const char source[] = "#include <stdlib.h>\n"
-                             "struct pair { int a; long b; };\n"
+                             "struct pair { int a; long b; } kept;\n"
                              "static int inner(int i) { int twice = 2 * i; { int i = twice; twice += i; }\n"
                              "  return twice; }\n"
                              "__attribute__((noinline)) int outer(int n, const char *text) {\n"
                              "  struct pair pair = {n, n}; static int calls; char name[8] = {0};\n"
-                             "  name[0] = *text; calls++;\n"
+                             "  name[0] = *text; calls++; kept.a += n;\n"
                              "  for (int i = 0; i < n; i++) pair.b += inner(i) + name[i & 7];\n"
                              "  return (int)pair.b + calls; }\n"
                              "int main(int argc, char **argv) { return outer(argc, argv[0]); }\n";
@@ -85,6 +89,7 @@ static void check_program(const char *flags)
     int there = look(spec, NULL, &refused, text);
     ok(there > 0 && there + refused == 5, "… has all variables of a line, or says why not: %d and %d %s", there,
        refused, text);
+    is_int(look(spec, "kept", &refused, text), 1, "… one that belongs to no function: %s", text);
     is_int(look(spec, "nothing", &refused, text), -1, "… and not one that there is not: %s", text);
 }
 
@@ -119,6 +124,7 @@ static void check_damaged(void)
         answers += look(spec, NULL, &refused, text) >= 0;
         look(spec, "pair", &refused, text);
         look(spec, "i", &refused, text);
+        look(spec, "kept.b", &refused, text);
         remove(in_dir(name));
     }
     ok((clock() - start) / CLOCKS_PER_SEC < SECONDS * 20, "%d damaged copies are read without harm, %d with an answer",

@@ -36,7 +36,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(addprefix $(OUT)/targets/,libleft.so libright.so) $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
            $(addprefix $(OUT)/targets/,libversions.so loop_to_entry-Os reentries-fixed reentries-packed usdt_statics-bare) \
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
-           $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx inlined) \
+           $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx inlined globals-4 globals-5) \
            $(addprefix $(OUT)/targets/,aligned_new aligned_requests aligned_requests-static cxx_pairs) $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
@@ -198,6 +198,17 @@ $(OUT)/targets/static_pie: tests/targets/static_pie.c tests/targets/noinline.h |
 $(OUT)/targets/inlined: tests/targets/inlined.cc tests/targets/inlined_too.cc tests/targets/inlined.h tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ tests/targets/inlined.cc tests/targets/inlined_too.cc
+
+# With the debug information of DWARF 4 and of DWARF 5, whatever the compiler's own is.
+$(OUT)/targets/libglobals.so: tests/targets/libglobals.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) -std=c++17 -O1 -g -Wall -Wextra -fPIC -shared -o $@ $<
+
+$(OUT)/targets/globals-4 $(OUT)/targets/globals-5: $(OUT)/targets/globals-%: tests/targets/globals.cc tests/targets/globals_too.cc \
+    tests/targets/noinline.h $(OUT)/targets/libglobals.so | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(CXX) -std=c++17 -O1 -gdwarf-$* -Wall -Wextra -o $@ tests/targets/globals.cc tests/targets/globals_too.cc \
+	    $(OUT)/targets/libglobals.so -Wl,-rpath,'$$ORIGIN'
 
 # Without frame pointers, at fixed addresses, and with debug information of DWARF 5, whatever the compiler's own is.
 $(addprefix $(OUT)/targets/,reports-fixed reports_calls-fixed): $(OUT)/targets/%-fixed: tests/targets/%.c tests/targets/reports.h tests/targets/noinline.h examples/usdt.h | $(CHECKED)

@@ -181,8 +181,7 @@ local function note_inlined(self)
       local which = functions == 1 and name or ("one of %d functions, such as %s,"):format(functions, name)
       local file = line ~= "" and not record.provider.of_return and record.spec:match "^([^:]+):"
       local instead = file and ("; a probe of its source line is there, too: %s@%s"):format(file, line) or ""
-      mine.inlined[#mine.inlined + 1] = {
-        ("%s %s: place where %s is inlined: calls not seen%s"):format(self.kind, self.spec, which, instead), places }
+      mine.inlined[#mine.inlined + 1] = { self, which, instead, places }
     end
   end
 end
@@ -213,7 +212,11 @@ function handle.lost()
   local list, all = {}, { unpack(mine.list) }
   list[1] = { ("a script's handlers took the place of its old ones: for %s in all, hits were seen by none of both")
     :format(text.time(mine.gap)), mine.gaps }
-  for _, entry in ipairs(mine.inlined) do list[#list + 1] = entry end
+  for _, entry in ipairs(mine.inlined) do
+    local self, which, instead, places = unpack(entry)
+    list[#list + 1] = { ("%s %s: place where %s is inlined: calls not seen%s")
+      :format(self.kind, self.spec, which, instead), places }
+  end
   for _, self in ipairs(mine.removed) do all[#all + 1] = self end
   for _, self in ipairs(all) do
     local name = ("%s %s: "):format(self.kind, self.spec)

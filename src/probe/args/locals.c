@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "probe/args/global_place.h"
 #include "probe/args/local_lines.h"
 #include "probe/args/local_place.h"
 #include "probe/args/parameters.h"
 #include "probe/module/debug.h"
+#include "sym/debugglobal.h"
 #include "sym/debuglines.h"
 
 enum { MAX_SITES_OF_LOCALS = 64, MAX_LOCALS = 1024 };
@@ -141,6 +143,11 @@ static void find_passed(struct locals *locals)
         locals->passed_count = 0;
 }
 
+static void offer_name(const char *name, void *context)
+{
+    suggest_offer(context, name, strlen(name));
+}
+
 /* Why the variable of the name is not there, and where it is. */
 static int explain(struct locals *locals, struct error *err)
 {
@@ -164,6 +171,7 @@ static int explain(struct locals *locals, struct error *err)
         suggest_offer(&suggest, locals->items[i].name, strlen(locals->items[i].name));
         list = arena_format(locals->context.arena, "%s%s%s", list, *list ? ", " : "; it has ", locals->items[i].name);
     }
+    debugglobal_names(locals->context.debuginfo, locals->context.address, offer_name, &suggest);
     return error_set(err, -ENOENT, "%s has no variable '%s'%s", where, name,
                      suggest.count ? suggest_text(&suggest) : list);
 }
@@ -185,6 +193,12 @@ static int find_in(struct locals *locals, const struct binary *binary, struct er
     if (result < 0)
         return error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
     refuse_shadowed(locals);
+    struct argument global;
+    if (locals->name && !locals->count && global_place(context, binary, locals->name, &global)) {
+        locals->items = arena_grow(context->arena, locals->items, locals->count, sizeof *locals->items);
+        locals->items[locals->count++] = global;
+        debuginfo_function(context->debuginfo, context->address, true, &locals->function);
+    }
     if (locals->name && (!locals->count || !local_is_there(&locals->items[0])))
         return explain(locals, err);
     return 0;

@@ -255,3 +255,33 @@ int binary_unwinds(const struct binary *binary)
     /* A static program has the unwinder's own functions for the sake of threads that are cancelled. */
     return found ? found : has_one_of(binary, SHT_SYMTAB, own);
 }
+
+/* True if ELF is no library: the loader takes its variables before all others. */
+static bool is_program(const struct elf_file *elf)
+{
+    size_t size = 0;
+    bool marked = false;
+    const Elf64_Shdr *section = section_find(elf, SHT_DYNAMIC, NULL);
+    Elf64_Dyn *entries = section ? section_read(elf, section, SECTION_MAX, &size) : NULL;
+    for (size_t i = 0; entries && i < size / sizeof *entries && entries[i].d_tag != DT_NULL; i++)
+        marked |= entries[i].d_tag == DT_FLAGS_1 && (entries[i].d_un.d_val & DF_1_PIE);
+    free(entries);
+    return elf->fixed || marked || !section;
+}
+
+bool binary_shares_variable(const struct binary *binary, uint64_t address)
+{
+    struct symbol_table table;
+    bool found = false;
+    if (is_program(&binary->elf))
+        return false;
+    if (!symbol_table_open(&table, &binary->elf, section_find(&binary->elf, SHT_DYNSYM, NULL), SECTION_MAX))
+        for (size_t i = 0; i < table.count && !found; i++) {
+            const Elf64_Sym *symbol = symbol_table_at(&table, i);
+            found = symbol && symbol->st_shndx != SHN_UNDEF && symbol->st_value == address &&
+                    ELF64_ST_BIND(symbol->st_info) != STB_LOCAL && symbol->st_other == STV_DEFAULT &&
+                    ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT;
+        }
+    symbol_table_close(&table);
+    return found;
+}

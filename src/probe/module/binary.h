@@ -47,6 +47,9 @@ int binary_unwinds(const struct binary *binary);
 /* 1 if a symbol of BINARY, imported or defined, is called NAME, else 0; -ENOMEM. */
 int binary_has_name(const struct binary *binary, const char *name);
 
+/* True if BINARY is a library that exports the variable at ADDRESS: another file's may take its place in a process. */
+bool binary_shares_variable(const struct binary *binary, uint64_t address);
+
 /* A function's symbol. */
 struct function_symbol {
     const char *name; /* NAME_LENGTH characters, without "@VERSION"; gone after the visit */

@@ -72,17 +72,17 @@ static void count_places(struct file_sites *file, const struct binary *binary, s
     }
 }
 
-/* Opens the file of SITE, if it is the same still: by what the kernel opened, which leads nowhere where a process has
- * ended, else by its name. */
-static bool open_file(const struct site *site, struct binary **binary)
+/* Opens the file of SITE as MODULE, which BINARY borrows, if it is the same still: by what the kernel opened, which
+ * leads nowhere where a process has ended, else by its name. */
+static bool open_file(const struct site *site, struct module *module, struct binary **binary)
 {
     const char *paths[] = {site->path, site->module};
     struct error err;
     for (size_t i = 0; i < 2; i++) {
-        struct module module = {.path = (char *)paths[i], .name = site->module};
+        *module = (struct module){.path = (char *)paths[i], .name = site->module};
         if (access(paths[i], R_OK) || stamp_compare(&site->file, paths[i]) != STAMP_SAME)
             continue;
-        return binary_open(&module, binary, &err) == 0;
+        return binary_open(module, binary, &err) == 0;
     }
     return false;
 }
@@ -108,11 +108,13 @@ static int look_at_file(const struct site *first, size_t count, struct inlined *
     struct file_sites file = {0};
     struct debuginfo *debuginfo;
     struct binary *binary;
+    struct module module;
     struct error err;
-    if (!open_file(first, &binary))
+    if (!open_file(first, &module, &binary))
         return 0;
     int status = add_sites(&file, first, count);
-    if (!status && file.count && !debug_keep(binary, first->function, "", &debuginfo, &err)) {
+    if (!status && file.count && debuginfo_is_in(binary_elf(binary)) &&
+        !debug_keep(binary, first->function, "", &debuginfo, &err)) {
         status = debuginlined_visit(debuginfo, file.entries, file.count, add_place, &file);
         count_places(&file, binary, debuginfo, result);
     }

@@ -12,6 +12,6 @@ struct inlined {
 
 /*
  * Fills in *RESULT what the debug information of their files says of SITES that are functions' entries; where there is
- * none nobody knows. 0, or -ENOMEM.
+ * none nobody knows. Separate debug files, which take some 0.3 s, are not read for this. 0, or -ENOMEM.
  */
 int sites_inlined(const struct sites *sites, struct inlined *result);
