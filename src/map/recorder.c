@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
 #include "../bpf/recorder.h"
+
+enum { PAUSE = 1000000 /* ns */, MAX_PAUSES = 20 /* of one read */ };
 
 struct recorder {
     const uint8_t *elements;
@@ -67,18 +70,36 @@ static bool copy(const struct recorder *recorder, const uint8_t *element, uint64
     return load(slot) == word;
 }
 
+/*
+ * The same, once it is written: a handler takes a microsecond for that, unless its CPU is taken away meanwhile, as a
+ * virtual machine's may be. PAUSES: how often it may still be waited for.
+ */
+static bool copy_written(const struct recorder *recorder, const uint8_t *element, uint64_t number, uint8_t *to,
+                         unsigned *pauses)
+{
+    const uint8_t *slot = element + RECORDER_HEAD + number % recorder->slots * recorder->slot_size;
+    while (!copy(recorder, element, number, to)) {
+        if (load(slot) >> RECORDER_TAG_BITS > number + 1 || !*pauses) /* a later record has its place */
+            return false;
+        --*pauses;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE}, NULL);
+    }
+    return true;
+}
+
 void recorder_read(const struct recorder *recorder, uint32_t cpu, uint64_t first, uint64_t last,
                    struct recorder_read *found)
 {
     const uint8_t *element = recorder->elements + (size_t)cpu * recorder->stride;
     uint64_t begun = load(element), before = 0; /* the time of the record that was read before */
     uint64_t number = begun > recorder->slots ? begun - recorder->slots : 0;
+    unsigned pauses = MAX_PAUSES;
     bool lacks = number > 0;
     *found = (struct recorder_read){.slots = found->slots, .begun = begun, .missing_first = UINT64_MAX};
     for (; number <= begun; number++) {
         uint8_t *to = found->slots + found->count * recorder->slot_size;
         uint64_t time = UINT64_MAX;
-        if (number < begun && !copy(recorder, element, number, to)) {
+        if (number < begun && !copy_written(recorder, element, number, to, &pauses)) {
             lacks = true;
             continue;
         }

@@ -233,6 +233,9 @@ is lost between the two: a handler that runs meanwhile counts before or after.
   an `up.u64(x)` and another a signed integer, the message shows both.
 - **Sums** are exact. A sum that does not fit in 64 bits is a number rounded to 16 digits, as averages are, and the end
   of the run says so.
+- **The order** of a ring's records is that in which CPUs have got places for them: of two CPUs' records within a few
+  microseconds of each other, the one that is read first may have the later `e.time`. With `order = true` all come in
+  the order of their times.
 - **The order** of a script's rings: where it has several, callbacks are called in one order of time for all of them,
   and what handlers print stands in that order, too. A record's time is that of `e.time`. They are read some 2 ms later
   for it, and a record whose handler does not use `e.time` costs a look at the clock more. A ring with `order = false`,
