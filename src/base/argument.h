@@ -16,6 +16,7 @@ struct argument_step {
     enum argument_operation {
         ARGUMENT_NUMBER,     /* puts NUMBER onto the stack */
         ARGUMENT_WORD,       /* puts the context's word at NUMBER there */
+        ARGUMENT_THREAD,     /* puts the thread pointer there, which leads to what is the thread's own */
         ARGUMENT_ADD_NUMBER, /* to the top */
         ARGUMENT_LOAD,       /* the top, an address, becomes the NUMBER of bits there, negative: with their sign */
         /* The top, where the function will return to less where the probe stands, becomes what that one of NUMBER

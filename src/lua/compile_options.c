@@ -70,6 +70,18 @@ static void find_births(struct compile_options *options, bool explained)
     options->task_birth = fields[1].offset;
 }
 
+/* Where the kernel keeps the thread pointer, which leads to _Thread_local variables. aarch64's is in a register. */
+static uint32_t task_thread(void)
+{
+    struct kernel_field field = {"task_struct", "thread.fsbase", 0, 0};
+    return kernel_btf_fields(&field, 1) ? 0 : field.offset;
+}
+
+static uint32_t task_thread_anywhere(void)
+{
+    return 4096;
+}
+
 /* 1 where this kernel has no function NAME: the code is for another one then, to be looked at (UPLUA_WITH). */
 static int kernel_function(const char *name)
 {
@@ -121,6 +133,7 @@ struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
     }
     bool returns = lua_toboolean(L, -1);
     lua_getfield(L, 2, "explained"); /* returns explained */
+    options.task_thread = lua_toboolean(L, -1) ? task_thread_anywhere : task_thread;
     if (returns)
         find_returns(&options, lua_toboolean(L, -1));
     if (options.pid_count || options.followed)

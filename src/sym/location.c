@@ -195,12 +195,19 @@ static const char *why_not(unsigned operation)
     case DW_OP_implicit_pointer:
     case DW_OP_GNU_implicit_pointer:
         return "the compiler has optimised away what it points to, so that there is no address";
-    case DW_OP_form_tls_address:
-    case DW_OP_GNU_push_tls_address:
-        return "each thread has its own (_Thread_local), which is not found by debug information alone";
     default:
         return location_not_understood;
     }
+}
+
+/* The number on top is how far a _Thread_local variable is from the first one of its file. */
+static void push_of_thread(struct expression_machine *machine)
+{
+    struct location_number number = location_pop(machine);
+    if (number.base == LOCATION_ZERO && !number.loads && machine->context->debuginfo)
+        location_push(machine, location_number_of(LOCATION_THREAD, 0, number.offset));
+    else
+        machine->why = location_not_understood;
 }
 
 static void step(struct expression_machine *machine, unsigned operation)
@@ -216,6 +223,10 @@ static void step(struct expression_machine *machine, unsigned operation)
         break;
     case DW_OP_deref_size:
         location_push_load(machine, location_pop(machine), bytes_unsigned(&machine->at, 1));
+        break;
+    case DW_OP_form_tls_address:
+    case DW_OP_GNU_push_tls_address:
+        push_of_thread(machine);
         break;
     case DW_OP_plus_uconst:
         location_push_sum(machine, location_pop(machine), (int64_t)bytes_uleb(&machine->at));

@@ -23,6 +23,7 @@ struct location_number {
         LOCATION_REGISTER,       /* REGISTER, by its DWARF number */
         LOCATION_ENTRY_REGISTER, /* what REGISTER had when the function was entered */
         LOCATION_FRAME,          /* the canonical frame address: the stack pointer before the call */
+        LOCATION_THREAD,         /* where the running thread has its own copy of the file's _Thread_local variables */
         LOCATION_COMPUTED,       /* TERM of the location */
     } base;
     unsigned reg, term;

@@ -61,8 +61,10 @@ static const struct {
     {"a constant by type", ".byte 0xa4\n.uleb128 byte-unit\n.byte 1,0xfe,0x9f", "=-2"},
     {"a constant of another size than its type", ".byte 0xa4\n.uleb128 byte-unit\n.byte 2,0xfe,1,0x9f",
      "no: the debug information computes it in a way that is not understood"},
-    {"a thread's own", ".byte 0x0e,8,0,0,0,0,0,0,0,0xe0",
-     "no: each thread has its own (_Thread_local), which is not found by debug information alone"},
+    {"a thread's own", ".byte 0x0e,8,0,0,0,0,0,0,0,0xe0", "[thread+8]"},
+    {"a thread's own, by DWARF 4's word for it", ".byte 0x31,0x9b,0x23,4", "[thread+5]"},
+    {"a thread's own that is computed", ".byte 0x75,0,0xe0",
+     "no: the debug information computes it in a way that is not understood"},
     {"terms without end", ".byte 0x75,0\n.fill 40,2,0x2212",
      "no: the debug information computes it in a way that is not understood"},
     {"a constant", ".byte 0x37,0x9f", "=7"},
@@ -113,7 +115,7 @@ static void describe_term(char *text, size_t size, const struct location *locati
 static int describe_number(char *text, size_t size, const struct location *location,
                            const struct location_number *number)
 {
-    static const char *const bases[] = {"", "file", "r", "entry r", "cfa", ""};
+    static const char *const bases[] = {"", "file", "r", "entry r", "cfa", "thread", ""};
     char inner[340], reg[320] = "";
     if (number->base == LOCATION_REGISTER || number->base == LOCATION_ENTRY_REGISTER)
         snprintf(reg, sizeof reg, "%u", number->reg);

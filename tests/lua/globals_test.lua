@@ -3,6 +3,13 @@ local tap    = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
+-- The line of the source where ns::unnamed grows.
+local line = 0
+for text in io.lines "tests/targets/globals.cc" do
+  line = line + 1
+  if text:find("ns::unnamed++", 1, true) then break end
+end
+
 for _, program in ipairs { "./build/targets/globals-4", "./build/targets/globals-5" } do
   -- What the program prints of itself behind NAME, and the same by a handler of the function.
   local function beside(name, at, format, values)
@@ -25,11 +32,15 @@ for _, program in ipairs { "./build/targets/globals-4", "./build/targets/globals
          "e.vars.count, e.vars.begins_with_3, e.vars.total, e.vars.counter, e.vars.unnamed, e.vars.other_counter")
   beside("library", "./build/targets/libglobals.so:lib_step", "%d %d", "e.vars.inside, e.vars.hidden_one")
 
+  if jit.arch == "x64" then -- where the kernel tells the thread pointer
+    beside("thread", program .. ":step", "%d %d %d", [[e.vars.per_thread, e.vars["aligned.b"], e.vars.of_thread]])
+  end
+
   -- Inside of a function, and a struct by its fields.
   local r = target.uplua(("-e %s -- %s"):format(target.quote(([[
-    uprobe("%s@globals.cc:65", function(e) printf("=%%d %%s %%d\n", e.vars["ns::unnamed"],
+    uprobe("%s@globals.cc:%d", function(e) printf("=%%d %%s %%d\n", e.vars["ns::unnamed"],
                                                  str(e.vars.config.name), e.vars.config.limits[2].low) end)]])
-    :format(program)), program))
+    :format(program, line)), program))
   is(table.concat({ r.out:match("=(%d+ %a+ %d+)\n.*=(%d+ %a+ %d+)\n") }, ", "), "200 abc 5, 204 abc 5",
      program .. ": at a line, before its code")
 
@@ -43,7 +54,9 @@ for _, program in ipairs { "./build/targets/globals-4", "./build/targets/globals
   refused("mine", "%S+ has no variable 'mine'; ")
   refused("totl", "%S+ has no variable 'totl'; did you mean total%?\n")
   refused("ns::nothing", "%S+ has no variable 'ns::nothing'; ")
-  refused("per_thread", "the variable 'per_thread' cannot be read at %S+: each thread has its own")
+  refused("threads_own", "the variable 'threads_own' cannot be read at %S+: each thread has its own " ..
+          "%(_Thread_local%), and where those of a library are only the loader knows\n",
+          "./build/targets/libglobals.so:lib_step")
   refused("of_library", "the variable 'of_library' cannot be read at %S+: it is a variable of another file\n")
   refused("of_library", "the variable 'of_library' cannot be read at %S+: the library exports it, " ..
           "and a program that uses it has it in its own memory\n", "./build/targets/libglobals.so:lib_step")

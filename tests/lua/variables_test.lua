@@ -163,8 +163,6 @@ for _, program in ipairs { "gcc-O0", "clang-O0" } do
   refused(program, "others", "e.vars.vector", "the variable 'vector' .* it is a vector", "… a vector")
   refused(program, "others", "e.vars.wide", "the variable 'wide' .* it is a '[%w_ ]+' of 128 bits",
     "… a wide integer")
-  refused(program, "others", "e.vars.own", "the variable 'own' .* each thread has its own %(_Thread_local%)",
-    "… a thread's own")
   refused(program, "others", "e.vars.ratoi", "others%+0x%x+ has no variable 'ratoi'", "… one that there is not")
   refused(program, "outer", "e.vars.i", "the source has no variable 'i' at scopes%+0x%x+: it is there on the lines " ..
     "[%d, -]+ of variables.c", "… one of another scope, with its lines")

@@ -3,6 +3,7 @@
  * each, in turn; what each finds when it begins is what it prints itself: "step 1 5 …".
  */
 #include <cstdio>
+#include <thread>
 
 #include "noinline.h"
 
@@ -21,6 +22,10 @@ struct Config {
 extern int other_file;     /* globals_too.cc defines it */
 extern "C" int of_library; /* libglobals.so does */
 thread_local int per_thread = 9;
+struct alignas(64) Aligned {
+    int a, b;
+};
+static thread_local Aligned aligned = {3, 4};
 int lib_step(int i);
 
 namespace ns
@@ -53,6 +58,8 @@ NOINLINE int ns::Klass::step(int i)
 NOINLINE int step(int i)
 {
     static int calls;
+    static thread_local long of_thread;
+    std::printf("thread %d %d %ld\n", per_thread, aligned.b, of_thread);
     std::printf("step %d %ld %d %d %d %d %d %d %d %d %d\n", total, hidden, limit, bytes[3], on, config.limits[1].high,
                 ns::counter, other_file, ns::other_counter, ns::Klass::count, calls);
     calls++;
@@ -66,6 +73,8 @@ NOINLINE int step(int i)
     other_file++;
     ns::other_counter++;
     per_thread++;
+    aligned.b += 2;
+    of_thread += i;
     of_library += 1000;
     return total;
 }
@@ -74,7 +83,12 @@ int main()
 {
     ns::Klass klass;
     int sum = 0;
-    for (int i = 0; i < 5; i++)
-        sum += step(i) + klass.step(i) + lib_step(i);
+    for (int i = 0; i < 5; i++) {
+        if (i < 4)
+            std::thread([&] { sum += step(i); }).join();
+        else
+            sum += step(i);
+        sum += klass.step(i) + lib_step(i);
+    }
     return sum == 0;
 }

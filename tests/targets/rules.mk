@@ -207,7 +207,7 @@ $(OUT)/targets/libglobals.so: tests/targets/libglobals.cc tests/targets/noinline
 $(OUT)/targets/globals-4 $(OUT)/targets/globals-5: $(OUT)/targets/globals-%: tests/targets/globals.cc tests/targets/globals_too.cc \
     tests/targets/noinline.h $(OUT)/targets/libglobals.so | $(CHECKED)
 	@mkdir -p $(@D)
-	$(call say,CXX,$@) $(CXX) -std=c++17 -O1 -gdwarf-$* -Wall -Wextra -o $@ tests/targets/globals.cc tests/targets/globals_too.cc \
+	$(call say,CXX,$@) $(CXX) -std=c++17 -O1 -gdwarf-$* -Wall -Wextra -pthread -o $@ tests/targets/globals.cc tests/targets/globals_too.cc \
 	    $(OUT)/targets/libglobals.so -Wl,-rpath,'$$ORIGIN'
 
 # Without frame pointers, at fixed addresses, and with debug information of DWARF 5, whatever the compiler's own is.

@@ -20,6 +20,7 @@ struct compile_options {
     /* when the TIDS, or without these the PIDS, began: see procstat_birth. FOLLOWED has it as its values */
     const uint64_t *births;
     uint32_t task_leader, task_birth; /* byte offsets of task_struct's group_leader and start_boottime; 0: not known */
+    uint32_t (*task_thread)(void);    /* byte offset in task_struct of the thread pointer; 0: not known */
     /* the shared object, numbered from 1, with the ids of cgroups at CGROUP_LEVEL: only what runs below these; 0:
      * none */
     size_t cgroups;

@@ -156,6 +156,12 @@ struct value *argument_value(struct build *build, const struct event_field *fiel
         build_fail(build, "the %s '%s' of %s cannot be read in a handler: %s",
                    build->function->handler->provider->arguments, field->name, build->function->handler->probe,
                    argument->type);
+    for (size_t i = 0; argument->place == ARGUMENT_COMPUTED && i < argument->step_count; i++)
+        if (argument->steps[i].operation == ARGUMENT_THREAD && !build->function->options->task_thread())
+            build_fail(build,
+                       "'%s' is _Thread_local, and where this kernel has a thread's pointer is not known: "
+                       "it describes its types (/sys/kernel/btf/vmlinux) no more than that",
+                       field->name);
     struct value *value = build_value(build, IR_EVENT_FIELD, NULL, 0);
     value->event = field;
     value->name = field->name;

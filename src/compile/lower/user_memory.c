@@ -233,6 +233,11 @@ static struct operand compute(struct lower *lower, const struct argument_step *s
         case ARGUMENT_WORD:
             stack[depth++] = entry_word(lower, (unsigned)step->number / 8);
             break;
+        case ARGUMENT_THREAD:
+            stack[depth++] =
+                machine_load(program, BPF_DW, machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0),
+                             lower->function->options->task_thread());
+            break;
         case ARGUMENT_ADD_NUMBER:
             *top = machine_alu(program, BPF_ADD, *top, operand_immediate(step->number));
             break;

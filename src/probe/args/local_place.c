@@ -287,6 +287,13 @@ static void add_number(struct steps *steps, const struct location_number *number
     case LOCATION_FRAME:
         add_frame_address(steps);
         break;
+    case LOCATION_THREAD:
+        if (!context->has_thread_block)
+            steps->why =
+                "each thread has its own (_Thread_local), and where those of a library are only the loader knows";
+        add_step(steps, ARGUMENT_THREAD, 0);
+        add_step(steps, ARGUMENT_ADD_NUMBER, context->thread_block);
+        break;
     case LOCATION_COMPUTED:
         add_term(steps, number->term);
         break;

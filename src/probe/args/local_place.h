@@ -18,6 +18,9 @@ struct local_context {
     struct debugfunction function;
     uint64_t address;      /* of the instruction, an ELF address */
     uint64_t prologue_end; /* the function's */
+    /* how far the file's _Thread_local variables are from the thread pointer, where that is fixed: in programs */
+    bool has_thread_block;
+    int64_t thread_block;
 };
 
 /*

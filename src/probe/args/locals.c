@@ -187,6 +187,7 @@ static int find_in(struct locals *locals, const struct binary *binary, struct er
     if (debugfunction_at(context->debuginfo, site->address, &context->function))
         return debug_undescribed(context->debuginfo, site->address, text_of(site, context->arena), site->module,
                                  "this code", err);
+    context->has_thread_block = binary_thread_block(binary, &context->thread_block);
     context->prologue_end = debuglines_prologue_end(context->debuginfo, context->function.address);
     find_passed(locals);
     result = debugscope_visit(context->debuginfo, site->address, take, locals);

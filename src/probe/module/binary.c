@@ -285,3 +285,14 @@ bool binary_shares_variable(const struct binary *binary, uint64_t address)
     symbol_table_close(&table);
     return found;
 }
+
+/* "ELF Handling For Thread-Local Storage", 3.4.6: the program's block ends at the thread pointer. */
+bool binary_thread_block(const struct binary *binary, int64_t *offset)
+{
+    const Elf64_Phdr *block = elf_file_segment(&binary->elf, PT_TLS);
+    if (!block || binary->elf.machine != EM_X86_64 || !is_program(&binary->elf) || block->p_memsz > INT32_MAX)
+        return false;
+    uint64_t align = block->p_align > 1 && block->p_align <= INT32_MAX ? block->p_align : 1;
+    *offset = -(int64_t)((block->p_memsz + align - 1) / align * align);
+    return true;
+}

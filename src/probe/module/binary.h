@@ -50,6 +50,10 @@ int binary_has_name(const struct binary *binary, const char *name);
 /* True if BINARY is a library that exports the variable at ADDRESS: another file's may take its place in a process. */
 bool binary_shares_variable(const struct binary *binary, uint64_t address);
 
+/* How far the first _Thread_local variable of BINARY is from each thread's pointer, in *OFFSET; false: it is a library,
+ * which the loader puts anywhere, it has none, or this CPU's thread pointer is not to be had. */
+bool binary_thread_block(const struct binary *binary, int64_t *offset);
+
 /* A function's symbol. */
 struct function_symbol {
     const char *name; /* NAME_LENGTH characters, without "@VERSION"; gone after the visit */
