@@ -576,7 +576,6 @@ session 'probes set line by line; what fails leaves nothing pending' -- env -i s
 < mallocs by sh
 < the target has exited
 > n
-< env  
 < sh  
 < >
 ^D
