@@ -76,32 +76,44 @@ local function array_codec(type)
   }
 end
 
+local signed_word, unsigned_word = scalar { kind = "i64", size = 8 }, scalar { kind = "u64", size = 8 }
+local word = ffi.new "uint64_t[1]"
+
+local function word_codec(field) return field.type.kind:sub(1, 1) == "i" and signed_word or unsigned_word end
+
+-- The lowest bits of VALUE that FIELD has room for, as a number of 64 bits.
+local function narrow(field, value)
+  local unused = 64 - field.bits
+  local shift = word_codec(field) == signed_word and bit.arshift or bit.rshift
+  return shift(bit.lshift(value, unused), unused)
+end
+
 -- The bits of FIELD in the bytes from its offset on, which P leads to; it may begin in one word and end in the next.
 local function get_bits(field, p)
-  local value = 0ULL
-  for i = 0, math.ceil((field.first_bit + field.bits) / 8) - 1 do
-    local byte = bit.lshift(p[i] + 0ULL, 8 * i)
-    value = value + (8 * i < 64 and byte or 0ULL)
+  local value = bit.rshift(p[0] + 0ULL, field.first_bit)
+  for i = 1, math.ceil((field.first_bit + field.bits) / 8) - 1 do
+    value = bit.bor(value, bit.lshift(p[i] + 0ULL, 8 * i - field.first_bit))
   end
-  value = bit.band(bit.rshift(value, field.first_bit), bit.rshift(-1LL + 0ULL, 64 - field.bits))
-  if field.type.kind == "bool" then return value ~= 0 end
-  if field.type.kind:sub(1, 1) == "i" then
-    value = bit.arshift(bit.lshift(ffi.cast("int64_t", value), 64 - field.bits), 64 - field.bits)
-  end
-  return tonumber(value)
+  word[0] = narrow(field, value)
+  if field.type.kind == "bool" then return word[0] ~= 0 end
+  return word_codec(field).decode(word)
 end
 
 local function set_bits(field, p, v)
   if type(v) == "boolean" then v = v and 1 or 0 end
-  local signed = field.type.kind:sub(1, 1) == "i"
-  local low, high = signed and -2 ^ (field.bits - 1) or 0, 2 ^ (signed and field.bits - 1 or field.bits) - 1
-  if type(v) ~= "number" or v % 1 ~= 0 or v < low or v > high then
-    return ("%s is not in %d … %d"):format(tostring(v), low, high)
+  local why = word_codec(field).encode(word, v)
+  if why then return why end
+  local value = word[0]
+  if narrow(field, value) ~= value then
+    local most = bit.rshift(-1LL + 0ULL, 64 - field.bits)
+    local high = word_codec(field) == signed_word and bit.rshift(most, 1) or most
+    return ("%s is not in %s … %s"):format(text.integer(v), text.integer(high == most and 0 or -1LL - high),
+                                           text.integer(high))
   end
   for i = 0, field.bits - 1 do
     local at = field.first_bit + i
     local mask = bit.lshift(1, at % 8)
-    local one = math.floor(v / 2 ^ i) % 2 == 1
+    local one = bit.band(bit.rshift(value, i), 1) == 1
     local byte = math.floor(at / 8)
     p[byte] = one and bit.bor(p[byte], mask) or bit.band(p[byte], bit.bnot(mask))
   end

@@ -21,6 +21,13 @@ local function word_of(bytes, at, size)
   return word
 end
 
+-- The bit field FIELD from AT on, in the lowest bits: of a packed struct it may end within the ninth byte.
+local function bits_of(bytes, at, field)
+  local size = math.ceil((field.first_bit + field.bits) / 8)
+  local word = bit.rshift(word_of(bytes, at, size), field.first_bit)
+  return size > 8 and bit.bor(word, bit.lshift(word_of(bytes, at + 8, 1), 64 - field.first_bit)) or word
+end
+
 -- The lowest COUNT bits of WORD, as an integer.
 local function integer_of(word, count, signed)
   local unused = 64 - count
@@ -134,8 +141,7 @@ function scalars.decode(type, bytes, at, field)
   local size = bits and math.ceil((field.first_bit + bits) / 8) or type.size or 0
   if size == 0 or at + size > #bytes then return nil end
   if type.kind == "boolean" then
-    local value = bits and integer_of(bit.rshift(word_of(bytes, at, size), field.first_bit), bits)
-      or bytes:byte(at + 1)
+    local value = bits and integer_of(bits_of(bytes, at, field), bits) or bytes:byte(at + 1)
     return value ~= 0, tostring(value ~= 0)
   end
   if type.kind == "float" then
@@ -154,9 +160,7 @@ function scalars.decode(type, bytes, at, field)
     end):gsub("^0+(.)", "%1")))
     return shown, shown
   end
-  local word = word_of(bytes, at, size)
-  if bits and size > 8 then return nil end -- it begins in one word and ends behind it
-  if bits then word = bit.rshift(word, field.first_bit) end
+  local word = bits and bits_of(bytes, at, field) or word_of(bytes, at, size)
   return scalars.integer(type, integer_of(word, bits or 8 * size, (type.bits or 0) < 0))
 end
 

@@ -21,12 +21,27 @@ static struct operand copy_memory(struct lower *lower, struct slot *slot, uint32
     return read_bytes(lower, operand_slot(slot, 0), operand_immediate(size), address, kernel);
 }
 
+/* Those BITS of WORD, negative if signed, that begin at its bit FIRST. */
+static struct operand bits_in(struct program *program, struct operand word, int first, int bits)
+{
+    int width = bits < 0 ? -bits : bits;
+    if (width + first < 64)
+        word = machine_alu(program, BPF_LSH, word, operand_immediate(64 - width - first));
+    return width < 64 ? machine_alu(program, bits < 0 ? BPF_ARSH : BPF_RSH, word, operand_immediate(64 - width)) : word;
+}
+
 struct operand read_loaded(struct lower *lower, const struct access *access, struct operand base, int64_t offset)
 {
     struct program *program = lower->program;
     uint32_t bytes = access_bytes(access), width = (uint32_t)(access->bits < 0 ? -access->bits : access->bits);
     uint8_t size = bytes == 1 ? BPF_B : bytes == 2 ? BPF_H : bytes == 4 ? BPF_W : BPF_DW;
     struct operand word = machine_load(program, size, base, offset);
+    if (bytes > 8) { /* a bit field of a packed struct begins within one byte and ends within the ninth */
+        struct operand rest = machine_load(program, BPF_B, base, offset + 8);
+        word = machine_alu(program, BPF_RSH, word, operand_immediate(access->shift));
+        rest = machine_alu(program, BPF_LSH, rest, operand_immediate(64 - access->shift));
+        return bits_in(program, machine_alu(program, BPF_OR, word, rest), 0, access->bits);
+    }
     bool is_byte = width == 8 && bytes == 1;
     /* any value but 0: the negative has the sign */
     if (access->type && access->type->kind == CTYPE_BOOLEAN && is_byte) {
@@ -35,10 +50,7 @@ struct operand read_loaded(struct lower *lower, const struct access *access, str
     }
     if (!access->shift && width == 8 * bytes && (access->bits > 0 || width == 64))
         return word;
-    uint32_t above = 64 - width - (uint32_t)access->shift;
-    if (above)
-        word = machine_alu(program, BPF_LSH, word, operand_immediate(above));
-    return machine_alu(program, access->bits < 0 ? BPF_ARSH : BPF_RSH, word, operand_immediate(64 - width));
+    return bits_in(program, word, access->shift, access->bits);
 }
 
 /* The number that ACCESS finds at ADDRESS. Goes to FAILED where it cannot be read, which is counted. */
@@ -46,9 +58,9 @@ static struct operand read_number(struct lower *lower, const struct access *acce
                                   struct machine_block *failed)
 {
     struct program *program = lower->program;
-    struct slot *slot = program_slot(program, 8);
     uint32_t bytes = access_bytes(access);
-    if (bytes & (bytes - 1))
+    struct slot *slot = program_slot(program, bytes > 8 ? 16 : 8);
+    if (bytes < 8 && bytes & (bytes - 1))
         machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
     struct operand result = copy_memory(lower, slot, bytes, address, kernel);
     unsigned entry = lower_ledger(lower, "unreadable memory read as nil");
