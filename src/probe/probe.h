@@ -36,6 +36,7 @@ struct site {
     unsigned slid;     /* bytes between the function's entry, for which the probe stands, and OFFSET and ADDRESS */
     /* bytes of the function's first instruction, where the kernel puts no probe: it has to slide; 0: it does */
     unsigned refused;
+    bool of_line;     /* it was named by a source line, which may be one of a function that is inlined there */
     bool of_pattern;  /* it is one of those that a pattern means: they may lack it */
     enum entry entry; /* of an exit: that of its function's entry. Known from slide_sites on */
     enum entry first; /* that of the function's first instruction */

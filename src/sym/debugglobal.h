@@ -1,18 +1,46 @@
-/* Variables outside of functions as code names them: those of its unit, of the namespaces and classes around it, and
- * those that other units of the file export. */
+/* Variables outside of functions as code names them: those of the classes and namespaces around it, those that using
+ * has brought there, and those that other units of the file export. */
 #pragma once
 
 #include "sym/debugscope.h"
 
-/*
- * The variable that NAME, perhaps with namespaces and classes before it ("ns::counter"), means in code at ADDRESS, in
- * *RESULT, whose function is 0: of the innermost namespace or class around the function that has one, its own unit's
- * before others'. 0, or -ENOENT: the file defines none; *DECLARED: but the unit of ADDRESS declares one, of another
- * file. -ELOOP.
- */
-int debugglobal_find(struct debuginfo *debuginfo, uint64_t address, const char *name, struct debuglocal *result,
-                     bool *declared);
+/* The code that a name stands in. */
+struct debugglobal_code {
+    uint64_t address;
+    bool inlined;           /* it is of the innermost function there, else of the one that is itself not inlined */
+    bool outside;           /* the name is one of a namespace, or of the unit: an extern of a block */
+    const uint64_t *usings; /* entries of the using directives of the blocks around (sym/debugscope.h) */
+    size_t using_count;
+};
 
-/* Calls VISIT with the name of each variable that the unit of ADDRESS defines outside of functions, or declares. */
-void debugglobal_names(struct debuginfo *debuginfo, uint64_t address, void (*visit)(const char *name, void *context),
-                       void *context);
+enum debugglobal_kind {
+    DEBUGGLOBAL_NONE,     /* the unit of the code declares nothing of that name */
+    DEBUGGLOBAL_VARIABLE, /* it is there */
+    DEBUGGLOBAL_DECLARED, /* the file does not define it */
+    DEBUGGLOBAL_LEFT_OUT, /* the compiler has left it out */
+    DEBUGGLOBAL_OTHER,    /* the name is no variable there, or it is not known which */
+};
+
+struct debugglobal {
+    enum debugglobal_kind kind;
+    struct debuglocal variable; /* function is 0 */
+    char why[160];              /* DEBUGGLOBAL_OTHER: for people */
+};
+
+/*
+ * What NAME, perhaps with namespaces and classes before it ("ns::counter"), means in CODE, by the declarations of the
+ * unit of that; the variable may be defined in another. 0 or -ELOOP.
+ */
+int debugglobal_find(struct debuginfo *debuginfo, const struct debugglobal_code *code, const char *name,
+                     struct debugglobal *result);
+/* The same of NAME where the unit of CODE declares none: the variable of another that is exported there, in the
+ * innermost namespace around. DEBUGGLOBAL_NONE or DEBUGGLOBAL_VARIABLE. */
+int debugglobal_find_other(struct debuginfo *debuginfo, const struct debugglobal_code *code, const char *name,
+                           struct debugglobal *result);
+/* The same of the variable whose declaration is ENTRY, an offset in .debug_info, of the unit of CODE. */
+int debugglobal_define(struct debuginfo *debuginfo, const struct debugglobal_code *code, uint64_t entry,
+                       struct debugglobal *result);
+
+/* Calls VISIT with the name of each variable that the unit of CODE defines outside of functions, or declares. */
+void debugglobal_names(struct debuginfo *debuginfo, const struct debugglobal_code *code,
+                       void (*visit)(const char *name, void *context), void *context);

@@ -18,6 +18,7 @@ struct scopes {
     uint64_t address;
     Dwarf_Die items[MAX_SCOPES]; /* from the function inwards */
     size_t count;
+    bool cpp;
     unsigned ranges_left;
     int (*visit)(const struct debuglocal *local, void *context);
     void *context;
@@ -93,10 +94,11 @@ static int take(struct scopes *scopes, Dwarf_Die *entry, struct debuglocal *loca
     local->parameter = dwarf_tag(entry) == DW_TAG_formal_parameter;
     local->entry = local->type = 0;
     local->name = NULL;
+    local->kind = DEBUGLOCAL_VARIABLE;
     for (int depth = 0; depth < MAX_ORIGINS; depth++) {
         Dwarf_Die origin;
-        if (dwarf_hasattr(&at, DW_AT_declaration)) /* of another scope's */
-            return 0;
+        if (dwarf_hasattr(&at, DW_AT_declaration))
+            local->kind = DEBUGLOCAL_OUTSIDE;
         if (!local->name)
             local->name = dwarf_diename(&at);
         if (!local->type)
@@ -107,7 +109,77 @@ static int take(struct scopes *scopes, Dwarf_Die *entry, struct debuglocal *loca
             break;
         at = origin;
     }
+    local->declared = dwarf_dieoffset(&at);
     return local->name && *local->name ? scopes->visit(local, scopes->context) : 0;
+}
+
+static int take_other(struct scopes *scopes, Dwarf_Die *entry, enum debuglocal_kind kind, const char *name,
+                      struct debuglocal *local)
+{
+    local->kind = kind;
+    local->name = name;
+    local->entry = local->declared = dwarf_dieoffset(entry);
+    local->type = 0;
+    local->parameter = false;
+    return name ? scopes->visit(local, scopes->context) : 0;
+}
+
+static int take_constants(struct scopes *scopes, Dwarf_Die *type, struct debuglocal *local)
+{
+    Dwarf_Die constant;
+    int result = 0;
+    if (debugentry_flag(type, DW_AT_enum_class) || dwarf_child(type, &constant))
+        return 0;
+    do
+        result = take_other(scopes, &constant, DEBUGLOCAL_CONSTANT, dwarf_diename(&constant), local);
+    while (!result && debugentry_next(&constant));
+    return result;
+}
+
+/* A using declaration, or what Fortran imports, perhaps by another name. */
+static int take_import(struct scopes *scopes, Dwarf_Die *import, struct debuglocal *local)
+{
+    Dwarf_Die target;
+    const char *name = dwarf_diename(import);
+    if (!debugentry_referred(import, DW_AT_import, &target))
+        return 0;
+    target = debugentry_root(target);
+    int tag = dwarf_tag(&target);
+    bool variable = tag == DW_TAG_variable || tag == DW_TAG_member;
+    return take_other(scopes, &target,
+                      variable                   ? DEBUGLOCAL_ALIAS
+                      : tag == DW_TAG_subprogram ? DEBUGLOCAL_FUNCTION
+                                                 : DEBUGLOCAL_TYPE,
+                      name ? name : dwarf_diename(&target), local);
+}
+
+/* What ENTRY declares that is no variable. */
+static int take_named(struct scopes *scopes, Dwarf_Die *entry, struct debuglocal *local)
+{
+    const char *name = dwarf_diename(entry);
+    int result = 0;
+    switch (dwarf_tag(entry)) {
+    case DW_TAG_enumeration_type:
+        result = take_constants(scopes, entry, local);
+        return result || !scopes->cpp ? result : take_other(scopes, entry, DEBUGLOCAL_TYPE, name, local);
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+        return scopes->cpp ? take_other(scopes, entry, DEBUGLOCAL_TYPE, name, local) : 0;
+    case DW_TAG_typedef:
+        return take_other(scopes, entry, DEBUGLOCAL_TYPE, name, local);
+    case DW_TAG_subprogram:
+        return take_other(scopes, entry, DEBUGLOCAL_FUNCTION, name, local);
+    case DW_TAG_template_value_parameter:
+    case DW_TAG_template_type_parameter:
+        return take_other(scopes, entry, DEBUGLOCAL_TEMPLATE_PARAMETER, name, local);
+    case DW_TAG_imported_declaration:
+        return take_import(scopes, entry, local);
+    case DW_TAG_imported_module:
+        return take_other(scopes, entry, DEBUGLOCAL_USING, "", local);
+    default:
+        return 0;
+    }
 }
 
 /* True if one of the variables right inside of SCOPE is an instance of VARIABLE. */
@@ -130,20 +202,27 @@ static int visit_scope(struct scopes *scopes, Dwarf_Die *scope, int depth, struc
     int result = 0;
     if (depth == MAX_TRANSPARENT)
         return 0;
+    local->scope = dwarf_dieoffset(scope);
     if (!dwarf_child(scope, &entry))
         do {
             bool any;
             if (is_variable(&entry))
                 result = take(scopes, &entry, local);
             else if (dwarf_tag(&entry) == DW_TAG_lexical_block && !covers(scopes, &entry, &any) && !any)
-                result = visit_scope(scopes, &entry, depth + 1, local);
+                result = visit_scope(scopes, &entry, depth + 1, local), local->scope = dwarf_dieoffset(scope);
         } while (!result && debugentry_next(&entry));
     /* Of an instance the compiler may leave out what it has optimised away. */
-    if (!result && debugentry_referred(scope, DW_AT_abstract_origin, &origin) && !dwarf_child(&origin, &entry))
+    bool has_origin = debugentry_referred(scope, DW_AT_abstract_origin, &origin);
+    if (!result && has_origin && !dwarf_child(&origin, &entry))
         do {
             if (is_variable(&entry) && !has_instance(scope, &entry))
                 result = take(scopes, &entry, local);
         } while (!result && debugentry_next(&entry));
+    /* Variables hide types of their names, and of an instance its origin has the others. */
+    if (!result && !dwarf_child(has_origin ? &origin : scope, &entry))
+        do
+            result = take_named(scopes, &entry, local);
+        while (!result && debugentry_next(&entry));
     return result;
 }
 
@@ -163,18 +242,20 @@ static int visit_all(struct scopes *scopes)
     return result;
 }
 
-int debugscope_visit(struct debuginfo *debuginfo, uint64_t address,
+int debugscope_visit(struct debuginfo *debuginfo, uint64_t address, bool at_entry,
                      int (*visit)(const struct debuglocal *local, void *context), void *context)
 {
     struct scopes scopes = {
         .address = address, .count = 1, .ranges_left = MAX_RANGES, .visit = visit, .context = context};
     uint64_t function;
+    Dwarf_Die unit;
     if (!debuginfo_function(debuginfo, address, false, &function) ||
         !dwarf_offdie(debuginfo_dwarf(debuginfo), function, &scopes.items[0]))
         return -ENOENT;
     if (!debugentry_begin())
         return -ELOOP;
-    while (scopes.count < MAX_SCOPES &&
+    scopes.cpp = dwarf_diecu(&scopes.items[0], &unit, NULL, NULL) && debugentry_is_cpp(&unit);
+    while (!at_entry && scopes.count < MAX_SCOPES &&
            find_inner(&scopes, &scopes.items[scopes.count - 1], 0, &scopes.items[scopes.count]))
         scopes.count++;
     int result = visit_all(&scopes);

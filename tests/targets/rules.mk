@@ -37,6 +37,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(addprefix $(OUT)/targets/,libversions.so loop_to_entry-Os reentries-fixed reentries-packed usdt_statics-bare) \
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
            $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx inlined globals-4 globals-5) \
+           $(addprefix $(OUT)/targets/,names-gcc names-gcc-4 names-clang same_names-lto block_names-gcc block_names-clang) \
            $(addprefix $(OUT)/targets/,aligned_new aligned_requests aligned_requests-static cxx_pairs) $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
@@ -209,6 +210,24 @@ $(OUT)/targets/globals-4 $(OUT)/targets/globals-5: $(OUT)/targets/globals-%: tes
 	@mkdir -p $(@D)
 	$(call say,CXX,$@) $(CXX) -std=c++17 -O1 -gdwarf-$* -Wall -Wextra -pthread -o $@ tests/targets/globals.cc tests/targets/globals_too.cc \
 	    $(OUT)/targets/libglobals.so -Wl,-rpath,'$$ORIGIN'
+
+# By two compilers, with the debug information of DWARF 4 and of DWARF 5, and without what nothing uses.
+$(OUT)/targets/names-gcc $(OUT)/targets/names-gcc-4 $(OUT)/targets/names-clang: tests/targets/names.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(if $(findstring clang,$@),$(CLANG) --driver-mode=g++,$(CXX)) -std=c++17 -O1 -gdwarf-$(if $(findstring -4,$@),4,5) -Wall -Wextra \
+	    -Wno-unused-parameter -ffunction-sections -fdata-sections -Wl,--gc-sections -o $@ $<
+
+# Optimised as one program, with names that each file has.
+$(OUT)/targets/same_names-lto: tests/targets/same_names.c tests/targets/same_names_too.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) for name in first second; do \
+	    $(CC) -std=gnu11 -O2 -g -flto -Wall -Wextra -DNAME=$$name -DFIRST=$$([ $$name = first ] && echo 1000 || echo 1000000000000) \
+	        -c -o $@-$$name.o tests/targets/same_names_too.c || exit 1; done && \
+	    $(CC) -std=gnu11 -O2 -g -flto=auto -Wall -Wextra -o $@ $< $@-first.o $@-second.o && rm $@-first.o $@-second.o
+
+$(OUT)/targets/block_names-gcc $(OUT)/targets/block_names-clang: tests/targets/block_names.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(if $(findstring clang,$@),$(CLANG),$(CC)) -std=gnu11 -O0 -g -Wall -Wextra -o $@ $<
 
 # Without frame pointers, at fixed addresses, and with debug information of DWARF 5, whatever the compiler's own is.
 $(addprefix $(OUT)/targets/,reports-fixed reports_calls-fixed): $(OUT)/targets/%-fixed: tests/targets/%.c tests/targets/reports.h tests/targets/noinline.h examples/usdt.h | $(CHECKED)

@@ -23,7 +23,7 @@ static int take_named(const struct debuglocal *local, void *context)
 {
     struct line_search *search = context;
     size_t length = strcspn(search->name, ".[");
-    if (strncmp(local->name, search->name, length) != 0 || local->name[length])
+    if (local->kind != DEBUGLOCAL_VARIABLE || strncmp(local->name, search->name, length) != 0 || local->name[length])
         return 0;
     struct argument found = local_place(&search->context, local, search->name + length);
     search->found = local->function == search->function && local_is_there(&found);
@@ -42,7 +42,7 @@ static int take_line(const struct debugline *line, void *context)
         return 1;
     search->found = false;
     search->context.address = line->address;
-    debugscope_visit(search->context.debuginfo, line->address, take_named, search);
+    debugscope_visit(search->context.debuginfo, line->address, false, take_named, search);
     search->there[search->count] = search->found;
     search->seen[search->count++] = *line;
     return 0;
@@ -93,6 +93,7 @@ const char *local_lines(const struct local_context *context, const char *name, u
     struct source_line here = {0}, there = {0};
     size_t count = 0;
     search->context = *context;
+    search->context.at_entry = false;
     search->name = name;
     search->function = function;
     search->first = debuglines_declared(context->debuginfo, function);

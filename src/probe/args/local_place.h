@@ -17,6 +17,7 @@ struct local_context {
     struct arena *arena;
     struct debugfunction function;
     uint64_t address;      /* of the instruction, an ELF address */
+    bool at_entry;         /* it stands for the function's entry: nothing that is inlined has begun */
     uint64_t prologue_end; /* the function's */
     /* how far the file's _Thread_local variables are from the thread pointer, where that is fixed: in programs */
     bool has_thread_block;

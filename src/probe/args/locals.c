@@ -26,6 +26,13 @@ struct locals {
     uint64_t *entries; /* where in .debug_info each says where it is */
     uint64_t function; /* of the last one */
     size_t count;
+    uint64_t inner;   /* the function whose code it is, the innermost one */
+    bool of_callers;  /* those of the functions that it is inlined into are meant, else its own */
+    bool outside;     /* the name is declared there as one outside of functions … */
+    uint64_t alias;   /* … or as another name of what this entry declares */
+    uint64_t *usings; /* entries of the using directives that are in effect */
+    size_t using_count;
+    struct debuglocal first;       /* that was found of the name */
     const struct argument *passed; /* of a function's entry: its parameters there */
     size_t passed_count;
 };
@@ -38,23 +45,109 @@ static const struct argument *find_named(const struct argument *items, size_t co
     return NULL;
 }
 
+static void add(struct locals *locals, const struct argument *item, uint64_t entry)
+{
+    locals->items = arena_grow(locals->context.arena, locals->items, locals->count, sizeof *locals->items);
+    locals->entries = arena_grow(locals->context.arena, locals->entries, locals->count, sizeof *locals->entries);
+    locals->entries[locals->count] = entry;
+    locals->items[locals->count++] = *item;
+}
+
+/* LOCAL as a handler finds it; what is no variable is nowhere. */
+static struct argument place_of(struct locals *locals, const struct debuglocal *local, const char *part)
+{
+    static const char *const instead[] = {
+        [DEBUGLOCAL_OUTSIDE] = "it is a variable outside of functions there",
+        [DEBUGLOCAL_ALIAS] = "it is what using names there",
+        [DEBUGLOCAL_CONSTANT] = "it is a constant of an enum there",
+        [DEBUGLOCAL_FUNCTION] = "it is a function there",
+        [DEBUGLOCAL_TYPE] = "it is a type there",
+        [DEBUGLOCAL_TEMPLATE_PARAMETER] = "it is a parameter of the template there",
+    };
+    const struct argument *passed =
+        local->parameter && !local->inlined ? find_named(locals->passed, locals->passed_count, local->name) : NULL;
+    if (local->kind != DEBUGLOCAL_VARIABLE)
+        return (struct argument){.name = arena_string(locals->context.arena, local->name, strlen(local->name)),
+                                 .place = ARGUMENT_NOWHERE,
+                                 .type = instead[local->kind]};
+    return passed ? *passed : local_place(&locals->context, local, part);
+}
+
+static void add_using(struct locals *locals, uint64_t entry)
+{
+    locals->usings = arena_grow(locals->context.arena, locals->usings, locals->using_count, sizeof *locals->usings);
+    locals->usings[locals->using_count++] = entry;
+}
+
+static bool is_static(const struct locals *locals, const struct debuglocal *local)
+{
+    uint64_t address;
+    return local->kind == DEBUGLOCAL_VARIABLE && local->entry && global_address(&locals->context, local, &address);
+}
+
+static bool is_by_clang(const struct locals *locals)
+{
+    return locals->context.function.compiler == COMPILER_CLANG;
+}
+
+static void refuse_ambiguous(struct locals *locals)
+{
+    locals->items[0].place = ARGUMENT_NOWHERE;
+    locals->items[0].parts = false;
+    locals->items[0].type = "the source has several of that name, and the debug information does not tell which is "
+                            "meant here";
+}
+
+/*
+ * A scope has two of a name where compilers have put what blocks have into the function around: clang all static
+ * variables, so that such a one may mean less than the function, and be what the name means in a block that has
+ * another.
+ */
+static void compare_with_first(struct locals *locals, const struct debuglocal *local)
+{
+    const struct debuglocal *first = &locals->first;
+    size_t length = strcspn(locals->name, ".[");
+    if (local->kind == DEBUGLOCAL_USING || strncmp(local->name, locals->name, length) != 0 || local->name[length] ||
+        local->declared == first->declared || first->kind != DEBUGLOCAL_VARIABLE)
+        return;
+    bool beside = local->kind == DEBUGLOCAL_VARIABLE && local->scope == first->scope;
+    if (beside || (is_by_clang(locals) && is_static(locals, local)))
+        refuse_ambiguous(locals);
+}
+
 /* The first of a name is what it means: scopes come from inside. */
 static int take(const struct debuglocal *local, void *context)
 {
     struct locals *locals = context;
+    bool own = local->function == locals->inner;
     size_t length = locals->name ? strcspn(locals->name, ".[") : 0;
-    if ((locals->name && (strncmp(local->name, locals->name, length) != 0 || local->name[length])) ||
+    if (local->kind == DEBUGLOCAL_USING) {
+        if (own && !locals->of_callers && locals->using_count < MAX_LOCALS)
+            add_using(locals, local->entry);
+        return 0;
+    }
+    if (locals->name && locals->count && own && !locals->of_callers) {
+        compare_with_first(locals, local);
+        return 0;
+    }
+    if ((locals->name &&
+         (own == locals->of_callers || strncmp(local->name, locals->name, length) != 0 || local->name[length])) ||
         find_named(locals->items, locals->count, local->name))
         return 0;
-    const struct argument *passed =
-        local->parameter && !local->inlined ? find_named(locals->passed, locals->passed_count, local->name) : NULL;
-    locals->items = arena_grow(locals->context.arena, locals->items, locals->count, sizeof *locals->items);
-    locals->entries = arena_grow(locals->context.arena, locals->entries, locals->count, sizeof *locals->entries);
-    locals->entries[locals->count] = local->entry;
     locals->function = local->function;
-    locals->items[locals->count++] =
-        passed ? *passed : local_place(&locals->context, local, locals->name ? locals->name + length : "");
-    return locals->count == MAX_LOCALS;
+    if (locals->name && local->kind == DEBUGLOCAL_OUTSIDE) {
+        locals->outside = true;
+        return 1;
+    }
+    if (locals->name && local->kind == DEBUGLOCAL_ALIAS) {
+        locals->alias = local->entry;
+        return 1;
+    }
+    struct argument item = place_of(locals, local, locals->name ? locals->name + length : "");
+    if (!locals->count)
+        locals->first = *local;
+    add(locals, &item, local->entry);
+    return (locals->name && locals->of_callers) || locals->count == MAX_LOCALS;
 }
 
 /*
@@ -123,7 +216,7 @@ static void refuse_shadowed(struct locals *locals)
         debuglines_visit(debuginfo, locals->context.address, find_others, &search);
     for (size_t i = 0; i < search.count; i++) {
         struct names_seen names = {.locals = locals, .line = search.line};
-        debugscope_visit(debuginfo, search.others[i], compare_meaning, &names);
+        debugscope_visit(debuginfo, search.others[i], false, compare_meaning, &names);
     }
 }
 
@@ -148,13 +241,23 @@ static void offer_name(const char *name, void *context)
     suggest_offer(context, name, strlen(name));
 }
 
+static struct debugglobal_code code_of(const struct locals *locals)
+{
+    return (struct debugglobal_code){.address = locals->context.address,
+                                     .inlined = !locals->context.at_entry,
+                                     .outside = locals->outside,
+                                     .usings = locals->usings,
+                                     .using_count = locals->using_count};
+}
+
 /* Why the variable of the name is not there, and where it is. */
 static int explain(struct locals *locals, struct error *err)
 {
     const char *where = text_of(locals->site, locals->context.arena), *name = locals->name;
     if (!locals->count)
-        debuginfo_function(locals->context.debuginfo, locals->context.address, true, &locals->function);
+        locals->function = locals->inner;
     const char *lines = local_lines(&locals->context, name, locals->function);
+    struct debugglobal_code code = code_of(locals);
     struct suggest suggest;
     if (locals->count)
         return error_set(err, -ENODATA, "the variable '%s' cannot be read at %s: %s%s%s", name, where,
@@ -164,16 +267,52 @@ static int explain(struct locals *locals, struct error *err)
     const char *list = "";
     suggest_init(&suggest, name);
     locals->name = NULL;
-    debugscope_visit(locals->context.debuginfo, locals->context.address, take, locals);
+    debugscope_visit(locals->context.debuginfo, locals->context.address, locals->context.at_entry, take, locals);
     for (size_t i = 0; i < locals->count; i++) {
         if (locals->items[i].place == ARGUMENT_NOWHERE)
             continue;
         suggest_offer(&suggest, locals->items[i].name, strlen(locals->items[i].name));
         list = arena_format(locals->context.arena, "%s%s%s", list, *list ? ", " : "; it has ", locals->items[i].name);
     }
-    debugglobal_names(locals->context.debuginfo, locals->context.address, offer_name, &suggest);
+    debugglobal_names(locals->context.debuginfo, &code, offer_name, &suggest);
     return error_set(err, -ENOENT, "%s has no variable '%s'%s", where, name,
                      suggest.count ? suggest_text(&suggest) : list);
+}
+
+/*
+ * What the name means that is none of the function's own: by what is declared around the function; else, since a name
+ * that the code itself does not use may be meant, of the functions that it is inlined into, or of other units.
+ */
+static int find_around(struct locals *locals, const struct binary *binary)
+{
+    struct local_context *context = &locals->context;
+    struct debugglobal_code code = code_of(locals);
+    struct argument global;
+    int result = 0;
+    bool found = global_place(context, binary, &code, GLOBAL_DECLARED, locals->name, locals->alias, &global);
+    if (!found && !context->at_entry && !locals->outside) {
+        locals->of_callers = true;
+        result = debugscope_visit(context->debuginfo, context->address, false, take, locals);
+        locals->of_callers = false;
+    }
+    if (!found && !locals->count)
+        found = global_place(context, binary, &code, GLOBAL_EXPORTED, locals->name, 0, &global);
+    if (found) {
+        add(locals, &global, 0);
+        locals->function = locals->inner;
+    }
+    return result;
+}
+
+/* True if the unit declares what the name would mean if the function had none. */
+static bool is_declared_around(struct locals *locals)
+{
+    struct debugglobal_code code = code_of(locals);
+    struct debugglobal global;
+    size_t length = strcspn(locals->name, ".[");
+    return !debugglobal_find(locals->context.debuginfo, &code,
+                             arena_string(locals->context.arena, locals->name, length), &global) &&
+           global.kind != DEBUGGLOBAL_NONE;
 }
 
 static int find_in(struct locals *locals, const struct binary *binary, struct error *err)
@@ -184,22 +323,26 @@ static int find_in(struct locals *locals, const struct binary *binary, struct er
     if (result)
         return result;
     context->address = site->address;
+    context->at_entry = !site->inside && !site->of_line;
     if (debugfunction_at(context->debuginfo, site->address, &context->function))
         return debug_undescribed(context->debuginfo, site->address, text_of(site, context->arena), site->module,
                                  "this code", err);
     context->has_thread_block = binary_thread_block(binary, &context->thread_block);
     context->prologue_end = debuglines_prologue_end(context->debuginfo, context->function.address);
     find_passed(locals);
-    result = debugscope_visit(context->debuginfo, site->address, take, locals);
+    debuginfo_function(context->debuginfo, context->address, !context->at_entry, &locals->inner);
+    result = debugscope_visit(context->debuginfo, site->address, context->at_entry, take, locals);
     if (result < 0)
         return error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
-    refuse_shadowed(locals);
-    struct argument global;
-    if (locals->name && !locals->count && global_place(context, binary, locals->name, &global)) {
-        locals->items = arena_grow(context->arena, locals->items, locals->count, sizeof *locals->items);
-        locals->items[locals->count++] = global;
-        debuginfo_function(context->debuginfo, context->address, true, &locals->function);
-    }
+    if (locals->count == 1 && locals->name && is_by_clang(locals) && is_static(locals, &locals->first) &&
+        is_declared_around(locals))
+        refuse_ambiguous(locals);
+    if (locals->name && !locals->count)
+        result = find_around(locals, binary);
+    if (result < 0)
+        return error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
+    if (!context->at_entry)
+        refuse_shadowed(locals);
     if (locals->name && (!locals->count || !local_is_there(&locals->items[0])))
         return explain(locals, err);
     return 0;

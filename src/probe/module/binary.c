@@ -269,6 +269,17 @@ static bool is_program(const struct elf_file *elf)
     return elf->fixed || marked || !section;
 }
 
+bool binary_has_place(const struct binary *binary, uint64_t address)
+{
+    for (size_t i = 0; i < binary->elf.section_count; i++) {
+        const Elf64_Shdr *section = &binary->elf.sections[i];
+        bool loaded = (section->sh_flags & SHF_ALLOC) && !(section->sh_flags & SHF_TLS);
+        if (loaded && address - section->sh_addr < section->sh_size)
+            return true;
+    }
+    return !binary->elf.section_count;
+}
+
 bool binary_shares_variable(const struct binary *binary, uint64_t address)
 {
     struct symbol_table table;

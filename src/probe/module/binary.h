@@ -47,6 +47,9 @@ int binary_unwinds(const struct binary *binary);
 /* 1 if a symbol of BINARY, imported or defined, is called NAME, else 0; -ENOMEM. */
 int binary_has_name(const struct binary *binary, const char *name);
 
+/* True if one of BINARY's sections has ADDRESS when it runs, or BINARY has no table of sections: what a linker has left
+ * out has addresses outside of them, such as 0, where the file's header is. */
+bool binary_has_place(const struct binary *binary, uint64_t address);
 /* True if BINARY is a library that exports the variable at ADDRESS: another file's may take its place in a process. */
 bool binary_shares_variable(const struct binary *binary, uint64_t address);
 

@@ -63,7 +63,8 @@ static void count_places(struct file_sites *file, const struct binary *binary, s
         qsort(file->places, file->place_count, sizeof *file->places, compare_places);
     for (const struct place *place = file->places; place < file->places + file->place_count; place++) {
         uint64_t offset;
-        if (binary_offset(binary, place->address, &offset) || (last && !compare_places(last, place)))
+        if (binary_offset(binary, place->address, &offset) || !binary_has_place(binary, place->address) ||
+            (last && !compare_places(last, place)))
             continue;
         if (!result->places++)
             describe(file, place, debuginfo, result);

@@ -37,11 +37,20 @@ int site_by_line(const struct binary *binary, const struct spec *spec, struct si
     debuginfo_free(debuginfo);
     if (!result && !count)
         result = no_line(binary, spec, nearest, unread, err);
+    size_t kept = 0;
     for (size_t i = 0; i < count && result == 0; i++) {
         struct spec place = *spec;
+        if (!binary_has_place(binary, addresses[i]))
+            continue;
+        kept++;
         place.address = addresses[i];
         result = site_by_address(binary, &place, list, err);
+        if (!result)
+            list->items[list->count - 1].of_line = true;
     }
+    if (!result && !kept)
+        result = error_set(err, -ENOENT, "%s: the linker has left the code of that line out of %s", spec->text,
+                           binary_module(binary)->name);
     free(addresses);
     return result;
 }
