@@ -442,6 +442,32 @@ bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, bool inli
     return true;
 }
 
+static struct unit *unit_of(struct debuginfo *debuginfo, Dwarf_CU *cu)
+{
+    Dwarf_Die entry;
+    if (!dwarf_cu_die(cu, &entry, NULL, NULL, NULL, NULL, NULL, NULL))
+        return NULL;
+    Dwarf_Off offset = dwarf_dieoffset(&entry);
+    for (size_t i = 0; i < debuginfo->unit_count; i++)
+        if (debuginfo->units[i].entry == offset)
+            return &debuginfo->units[i];
+    return NULL;
+}
+
+const char *debuginfo_declared_in(struct debuginfo *debuginfo, uint64_t entry)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Word number;
+    Dwarf_Die found;
+    if (!dwarf_offdie(debuginfo->own.dwarf, entry, &found) ||
+        dwarf_formudata(dwarf_attr_integrate(&found, DW_AT_decl_file, &attribute), &number))
+        return NULL;
+    struct unit *unit = unit_of(debuginfo, attribute.cu);
+    if (unit && !unit->parsed)
+        parse_unit(debuginfo, unit);
+    return unit ? file_name(debuginfo, unit, number) : NULL;
+}
+
 const char *debuginfo_split_file(struct debuginfo *debuginfo, uint64_t address)
 {
     const struct unit *unit = unit_at(debuginfo, address);
@@ -510,16 +536,17 @@ struct line_search {
     unsigned line, nearest;
 };
 
-/* The address of ROW of UNIT's table if a statement of the line sought begins there, else 0. */
-static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, size_t row, struct line_search *search)
+/* The address of ROW of UNIT's table if it is of the line sought, else 0. */
+static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, size_t row, struct line_search *search,
+                               bool *begins)
 {
     Dwarf_Line *line = dwarf_onesrcline(unit->lines, row);
-    bool begins, end;
+    bool end;
     int number;
     size_t file;
     Dwarf_Files *files;
     Dwarf_Addr address;
-    if (!line || dwarf_lineendsequence(line, &end) || end || dwarf_linebeginstatement(line, &begins) || !begins ||
+    if (!line || dwarf_lineendsequence(line, &end) || end || dwarf_linebeginstatement(line, begins) ||
         dwarf_lineno(line, &number) || number <= 0 || dwarf_lineaddr(line, &address) || address < 2 ||
         dwarf_line_file(line, &files, &file))
         return 0;
@@ -528,6 +555,8 @@ static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, s
         return 0;
     if ((unsigned)number == search->line)
         return address;
+    if (!*begins)
+        return 0;
     unsigned distance = (unsigned)abs(number - (int)search->line),
              best = (unsigned)abs((int)search->nearest - (int)search->line);
     if (!search->nearest || distance < best)
@@ -536,7 +565,8 @@ static uint64_t address_of_row(struct debuginfo *debuginfo, struct unit *unit, s
 }
 
 void debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
-                         void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest)
+                         void (*visit)(uint64_t address, bool statement, void *context), void *context,
+                         unsigned *nearest)
 {
     struct line_search search = {.file = file, .line = line};
     bool found = false;
@@ -547,11 +577,12 @@ void debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned
         if (!unit->parsed)
             parse_unit(debuginfo, unit);
         for (size_t row = 0; unit->lines && row < unit->line_count; row++) { /* by address */
-            uint64_t address = address_of_row(debuginfo, unit, row, &search);
+            bool statement;
+            uint64_t address = address_of_row(debuginfo, unit, row, &search, &statement);
             if (!address)
                 continue;
-            visit(address, context);
-            found = true;
+            visit(address, statement, context);
+            found |= statement;
         }
     }
     *nearest = found ? 0 : search.nearest;

@@ -43,12 +43,14 @@ size_t debuginfo_unread(const struct debuginfo *debuginfo);
 size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct source_line *places, size_t room);
 
 /*
- * Calls VISIT with each ELF address at which a statement of LINE of FILE begins, those of a unit in ascending order.
+ * Calls VISIT with each ELF address from which on code is of LINE of FILE, those of a unit in ascending order;
+ * STATEMENT: a statement of the line begins there.
  * FILE: the last components of the name that the compiler saw. *NEAREST: where there is none, the line next to it that
  * has code, or 0.
  */
 void debuginfo_find_line(struct debuginfo *debuginfo, const char *file, unsigned line,
-                         void (*visit)(uint64_t address, void *context), void *context, unsigned *nearest);
+                         void (*visit)(uint64_t address, bool statement, void *context), void *context,
+                         unsigned *nearest);
 /* True if NAME, of a file as the compiler saw it, is FILE or ends in its components. */
 bool debuginfo_is_file(const char *name, const char *file);
 
@@ -57,6 +59,9 @@ bool debuginfo_is_file(const char *name, const char *file);
  * else the one that is itself not inlined. False: there is none.
  */
 bool debuginfo_function(struct debuginfo *debuginfo, uint64_t address, bool inlined, uint64_t *entry);
+/* The file in which the source declares the function that stands at ENTRY, or what it is an instance of; NULL: not
+ * known. DEBUGINFO's. */
+const char *debuginfo_declared_in(struct debuginfo *debuginfo, uint64_t entry);
 /* The file that has the entries of the unit with code at ADDRESS, as the compiler has called it: split DWARF
  * (-gsplit-dwarf), which is not read. NULL: they are here, or nowhere. DEBUGINFO's. */
 const char *debuginfo_split_file(struct debuginfo *debuginfo, uint64_t address);

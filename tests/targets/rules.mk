@@ -14,6 +14,7 @@ VARIABLES := $(foreach compiler,gcc clang,$(foreach level,0 1 2 3,$(OUT)/targets
 RETURNS := $(foreach name,return_widths return_types,$(foreach compiler,gcc clang,$(foreach level,0 2,$(OUT)/targets/$(name)-$(compiler)-O$(level))))
 
 # computed_goto.c by both compilers, as position-independent code, at fixed addresses, and static.
+LINES := $(addprefix $(OUT)/targets/lines-,gcc-O0 gcc-O1 gcc-O2 clang-O0 clang-O2)
 COMPUTED_GOTOS := $(foreach compiler,gcc clang,$(foreach level,O1 O2,$(addprefix $(OUT)/targets/computed_goto-$(compiler)-$(level)-,pie fixed static)))
 
 # Fortran, where its compiler is there: of each file by reference as it is written, and for the optimiser's places.
@@ -38,6 +39,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
            $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx inlined globals-4 globals-5) \
            $(addprefix $(OUT)/targets/,names-gcc names-gcc-4 names-clang same_names-lto block_names-gcc block_names-clang) \
+           $(LINES) \
            $(addprefix $(OUT)/targets/,aligned_new aligned_requests aligned_requests-static cxx_pairs) $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
@@ -210,6 +212,10 @@ $(OUT)/targets/globals-4 $(OUT)/targets/globals-5: $(OUT)/targets/globals-%: tes
 	@mkdir -p $(@D)
 	$(call say,CXX,$@) $(CXX) -std=c++17 -O1 -gdwarf-$* -Wall -Wextra -pthread -o $@ tests/targets/globals.cc tests/targets/globals_too.cc \
 	    $(OUT)/targets/libglobals.so -Wl,-rpath,'$$ORIGIN'
+
+$(LINES): tests/targets/lines.cc tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$@) $(if $(findstring clang,$@),$(CLANG) --driver-mode=g++,$(CXX)) -std=c++17 -$(lastword $(subst -, ,$@)) -g -Wall -Wextra -o $@ $<
 
 # By two compilers, with the debug information of DWARF 4 and of DWARF 5, and without what nothing uses.
 $(OUT)/targets/names-gcc $(OUT)/targets/names-gcc-4 $(OUT)/targets/names-clang: tests/targets/names.cc tests/targets/noinline.h | $(CHECKED)
