@@ -90,9 +90,14 @@ Dwarf_Die debugentry_root(Dwarf_Die entry)
 const char *debugentry_linkage_name(Dwarf_Die *root)
 {
     Dwarf_Attribute attribute;
-    if (!debugentry_flag(root, DW_AT_external))
+    Dwarf_Die unit;
+    bool external = debugentry_flag(root, DW_AT_external);
+    /* Rust's are unique, and its functions are external or not by how they were compiled. */
+    if (!external && (!dwarf_diecu(root, &unit, NULL, NULL) || dwarf_srclang(&unit) != DW_LANG_Rust))
         return NULL;
-    return dwarf_attr(root, DW_AT_linkage_name, &attribute) ? dwarf_formstring(&attribute) : dwarf_diename(root);
+    if (dwarf_attr(root, DW_AT_linkage_name, &attribute))
+        return dwarf_formstring(&attribute);
+    return external ? dwarf_diename(root) : NULL;
 }
 
 bool debugentry_is_structure(int tag)

@@ -12,7 +12,7 @@
 #include "sym/debugdeclaration.h"
 #include "sym/namepath.h"
 
-enum { DEEPEST = DEBUGENTRY_DEEPEST, RUST = 0x1c /* DW_LANG_Rust */ };
+enum { DEEPEST = DEBUGENTRY_DEEPEST };
 
 struct global_search {
     struct debuginfo *debuginfo;
@@ -160,7 +160,7 @@ static size_t least_level(const struct global_search *search)
     const struct namepath *around = &search->declarations.around;
     size_t level = around->outside;
     Dwarf_Die unit = search->declarations.unit;
-    if (dwarf_srclang(&unit) != RUST || search->declarations.wanted.count > 1 || search->absolute)
+    if (dwarf_srclang(&unit) != DW_LANG_Rust || search->declarations.wanted.count > 1 || search->absolute)
         return 0;
     while (level && (*around->steps[level - 1].bytes == '{' || /* an impl */
                      debugentry_is_structure(dwarf_tag((Dwarf_Die *)&around->steps[level - 1].entry))))

@@ -418,6 +418,7 @@ size_t debuginfo_lookup(struct debuginfo *debuginfo, uint64_t address, struct so
         struct node *node = &unit->nodes[at];
         struct source_line *place = &places[count - 1];
         place->function = node_name(debuginfo, node);
+        place->entry = node->entry;
         place->inlined = node->inlined;
         if (!node->inlined || count == room)
             break;

@@ -18,7 +18,8 @@ struct source_line {
     const char *function; /* demangled */
     const char *file;     /* with its folder, as the compiler saw it */
     unsigned line;
-    bool inlined; /* the function was inlined into that of the next place */
+    uint64_t entry; /* where the function stands in .debug_info; 0: not known */
+    bool inlined;   /* the function was inlined into that of the next place */
 };
 
 /* True if ELF has debug information of its own. */

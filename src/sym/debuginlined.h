@@ -18,10 +18,14 @@
 bool debuginlined_is_part(Dwarf_Die *entry);
 
 /*
- * Calls VISIT for each place where one of COUNT functions, which begin at the ELF addresses ENTRIES, is inlined: with
- * its number among them, and an address at which code of it begins there. Until VISIT returns non-zero, which is then
- * returned; -ENOMEM. The compiler says of a function whether it has been inlined anywhere: where none has, nothing is
- * searched. Addresses may be of code that the linker has dropped.
+ * Called for a place where function NUMBER of those that are asked for is inlined: ADDRESS, at which code of it begins
+ * there, and where in .debug_info that is described. 0, or what ends the visits.
  */
-int debuginlined_visit(struct debuginfo *debuginfo, const uint64_t *entries, size_t count,
-                       int (*visit)(size_t number, uint64_t address, void *context), void *context);
+typedef int debuginlined_visitor(size_t number, uint64_t address, uint64_t entry, void *context);
+/*
+ * Calls VISIT for each place where one of COUNT functions, which begin at the ELF addresses ENTRIES, is inlined, until
+ * VISIT returns non-zero, which is then returned; -ENOMEM. Only those units are searched that may have such places;
+ * a megabyte takes some 40 ms. Addresses may be of code that the linker has dropped.
+ */
+int debuginlined_visit(struct debuginfo *debuginfo, const uint64_t *entries, size_t count, debuginlined_visitor *visit,
+                       void *context);

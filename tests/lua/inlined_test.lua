@@ -63,5 +63,46 @@ is(counts .. err, "inc 2", "a function that is called inc")
 counts, _, err = count "pairs"
 is(counts .. err, "pairs 3", "a function that is called pairs")
 
+-- Constructors, which compilers make two of; and files that are optimised as one program: the report has all places,
+-- and a probe of the line that it names sees all runs.
+local function runs_everywhere(program, spec, places, runs, calls)
+  P = program
+  local function of(what)
+    local seen, _, said = count(what)
+    return total(seen), said
+  end
+  local seen, said = of(spec)
+  is(seen, calls, program .. ": " .. spec .. " is called")
+  local number, line = said:match("\n  (%d+) × [^\n]-; a probe of its source line is there, too: %S+@(%S+)\n$")
+  is(number, places, "… and inlined: " .. said)
+  is(of(line or ""), runs, "… the line sees all")
+end
+runs_everywhere("./build/targets/inlined_classes", "Object::Object", "2", 30, 0)
+runs_everywhere("./build/targets/inlined_classes", "Object::~Object", "2", 30, 0)
+runs_everywhere("./build/targets/inlined_whole-lto", "counted", "1", 30, 7)
+if tap.has "ld.lld" then
+  local program = target.folder() .. "-thin"
+  is(os.execute("clang -O2 -g -flto=thin -fuse-ld=lld -o " .. program ..
+                " tests/targets/inlined_whole.c tests/targets/inlined_whole_too.c"), 0, "clang's link-time optimisation")
+  P = program
+  local seen, _, said = count "counted"
+  is(seen, "counted 7", "… a function of another file is called")
+  like(said, "\n  %d+ × [^\n]-: place where counted is inlined: calls not seen", "… and inlined")
+  os.remove(program)
+else
+  tap.skip "there is no ld.lld here (package lld)"
+end
+if tap.has "rustc" then
+  local program = target.folder() .. "-rust"
+  is(os.execute("rustc -O -g -o " .. program .. " tests/targets/inlined.rs"), 0, "rustc")
+  P = program
+  local seen, _, said = count "*hot*"
+  is(total(seen), 23, "… a function is called")
+  like(said, "\n  1 × [^\n]-: place where inlined::parts::hot is inlined: calls not seen", "… and inlined")
+  os.remove(program)
+else
+  tap.skip "there is no rustc here (package rustc)"
+end
+
 target.done()
 tap.done_testing()

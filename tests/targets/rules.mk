@@ -39,7 +39,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(OUT)/targets/brackets $(OUT)/targets/reach_cxx $(OUT)/targets/reach-plain $(OUT)/targets/allocators $(OUT)/targets/allocators-static \
            $(addprefix $(OUT)/targets/,reports-fixed reports-fixed-stripped reports_calls-fixed reports_cxx inlined globals-4 globals-5) \
            $(addprefix $(OUT)/targets/,names-gcc names-gcc-4 names-clang same_names-lto block_names-gcc block_names-clang) \
-           $(LINES) \
+           $(LINES) $(addprefix $(OUT)/targets/,inlined_classes inlined_whole-lto) \
            $(addprefix $(OUT)/targets/,aligned_new aligned_requests aligned_requests-static cxx_pairs) $(ALLOCATORS:%=$(OUT)/targets/allocators-%)
 
 $(OUT)/targets/libshim.so: tests/targets/libshim.c | $(CHECKED)
@@ -201,6 +201,14 @@ $(OUT)/targets/static_pie: tests/targets/static_pie.c tests/targets/noinline.h |
 $(OUT)/targets/inlined: tests/targets/inlined.cc tests/targets/inlined_too.cc tests/targets/inlined.h tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CXX,$<) $(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ tests/targets/inlined.cc tests/targets/inlined_too.cc
+
+$(OUT)/targets/inlined_classes: tests/targets/inlined_classes.cc | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CXX,$<) $(CXX) -std=c++17 -O2 -g -Wall -Wextra -o $@ $<
+
+$(OUT)/targets/inlined_whole-lto: tests/targets/inlined_whole.c tests/targets/inlined_whole_too.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) -std=gnu11 -O2 -g -flto=auto -Wall -Wextra -o $@ tests/targets/inlined_whole.c tests/targets/inlined_whole_too.c
 
 # With the debug information of DWARF 4 and of DWARF 5, whatever the compiler's own is.
 $(OUT)/targets/libglobals.so: tests/targets/libglobals.cc tests/targets/noinline.h | $(CHECKED)

@@ -10,10 +10,12 @@
 #include "base/array.h"
 #include "probe/module/debug.h"
 #include "sym/debuginlined.h"
+#include "sym/debuglines.h"
 
 struct place {
     size_t number; /* of the function among the file's */
     uint64_t address;
+    uint64_t entry; /* in .debug_info */
 };
 
 /* Those sites of one file that are functions' entries, and where these are inlined. */
@@ -25,12 +27,12 @@ struct file_sites {
     size_t place_count, place_capacity;
 };
 
-static int add_place(size_t number, uint64_t address, void *context)
+static int add_place(size_t number, uint64_t address, uint64_t entry, void *context)
 {
     struct file_sites *file = context;
     if (!array_room(&file->places, file->place_count, &file->place_capacity, sizeof *file->places))
         return -ENOMEM;
-    file->places[file->place_count++] = (struct place){number, address};
+    file->places[file->place_count++] = (struct place){number, address, entry};
     return 0;
 }
 
@@ -42,12 +44,34 @@ static int compare_places(const void *a, const void *b)
     return (one->address > other->address) - (one->address < other->address);
 }
 
-static void describe(const struct file_sites *file, const struct place *place, struct debuginfo *debuginfo,
-                     struct inlined *result)
+/* The line of the function's own source where PLACE begins: "main.c:12", in *LINE, if code of it begins at COUNT places
+ * at least. */
+static bool find_line(const struct place *place, size_t count, struct debuginfo *debuginfo, struct source_line *line)
+{
+    enum { DEEPEST = 32 };
+    struct source_line chain[DEEPEST];
+    uint64_t *addresses = NULL;
+    size_t depth = debuginfo_lookup(debuginfo, place->address, chain, DEEPEST), at = 0, begins = 0;
+    unsigned nearest;
+    while (at < depth && chain[at].entry != place->entry)
+        at++;
+    const char *file = at < depth ? debuginfo_declared_in(debuginfo, place->entry) : NULL;
+    if (!file || !chain[at].file || strcmp(file, chain[at].file) != 0 ||
+        chain[at].line < debuglines_declared(debuginfo, place->entry))
+        return false;
+    bool found = debuglines_find(debuginfo, file, chain[at].line, &addresses, &begins, &nearest);
+    free(addresses);
+    *line = chain[at];
+    return found && begins >= count;
+}
+
+/* Takes the function of PLACE, the first of COUNT, as the example. */
+static void describe(const struct file_sites *file, const struct place *place, size_t count,
+                     struct debuginfo *debuginfo, struct inlined *result)
 {
     struct source_line line;
     result->example = file->sites[place->number];
-    if (!debuginfo_lookup(debuginfo, place->address, &line, 1) || !line.file || !line.line)
+    if (!find_line(place, count + 1, debuginfo, &line)) /* and in itself */
         return;
     const char *slash = strrchr(line.file, '/');
     snprintf(result->line, sizeof result->line, "%s:%u", slash ? slash + 1 : line.file, line.line);
@@ -58,7 +82,8 @@ static void describe(const struct file_sites *file, const struct place *place, s
 static void count_places(struct file_sites *file, const struct binary *binary, struct debuginfo *debuginfo,
                          struct inlined *result)
 {
-    const struct place *last = NULL;
+    const struct place *last = NULL, *first = NULL;
+    size_t of_first = 0;
     if (file->place_count)
         qsort(file->places, file->place_count, sizeof *file->places, compare_places);
     for (const struct place *place = file->places; place < file->places + file->place_count; place++) {
@@ -67,10 +92,13 @@ static void count_places(struct file_sites *file, const struct binary *binary, s
             (last && !compare_places(last, place)))
             continue;
         if (!result->places++)
-            describe(file, place, debuginfo, result);
+            first = place;
+        of_first += first && first->number == place->number;
         result->functions += !last || last->number != place->number;
         last = place;
     }
+    if (first)
+        describe(file, first, of_first, debuginfo, result);
 }
 
 /* Opens the file of SITE as MODULE, which BINARY borrows, if it is the same still: by what the kernel opened, which
