@@ -13,6 +13,7 @@
 #include "lua/target.h"
 #include "probe/args/locals.h"
 #include "probe/args/parameters.h"
+#include "probe/args/result_groups.h"
 #include "probe/reentry.h"
 #include "probe/spec/inlined.h"
 #include "probe/target/late_modules.h"
@@ -307,26 +308,12 @@ static int sites_result(lua_State *L)
     return 1;
 }
 
-/* Groups of sites whose functions return the same, as far as a handler is concerned. */
+/* Sites in groups. */
 struct result_groups {
     size_t *of; /* of each site, the number of its group */
-    struct result_group {
-        int bits;         /* of e.ret that count, negative if signed; 0: all */
-        const char *none; /* or what they return is no integer: "double" */
-        size_t count;     /* sites */
-    } * groups;
+    struct result_group *groups;
     size_t count;
 };
-
-/* The group of functions that return RESULT. Where nobody knows the type, all bits count, as of a long. */
-static struct result_group group_of(const struct function_result *result)
-{
-    const struct argument *type = &result->type;
-    if (!result->why && type->place == ARGUMENT_NOWHERE)
-        return (struct result_group){.none = type->type};
-    bool cut = !result->why && type->kind != ARGUMENT_POINTER && type->bits > -64 && type->bits < 64;
-    return (struct result_group){.bits = cut ? type->bits : 0};
-}
 
 /* Divides COUNT functions that return RESULTS. Its memory is userdata, which it pushes. */
 static struct result_groups divide(lua_State *L, const struct function_result *results, size_t count)
@@ -335,16 +322,7 @@ static struct result_groups divide(lua_State *L, const struct function_result *r
         .of = lua_newuserdata(L, (count + 1) * sizeof *divided.of),
         .groups = lua_newuserdata(L, (count + 1) * sizeof *divided.groups), /* most of which nobody touches */
     };
-    for (size_t i = 0; i < count; i++) {
-        struct result_group group = group_of(&results[i]);
-        size_t n = 0;
-        while (n < divided.count && (divided.groups[n].bits != group.bits || !divided.groups[n].none != !group.none))
-            n++;
-        if (n == divided.count)
-            divided.groups[divided.count++] = group;
-        divided.of[i] = n;
-        divided.groups[n].count++;
-    }
+    divided.count = result_groups_divide(results, count, divided.of, divided.groups);
     return divided;
 }
 

@@ -300,6 +300,16 @@ static uint64_t count_of(Dwarf_Die *dimension)
     return counts ? (uint64_t)(upper - lower) + 1 : 0;
 }
 
+/* True for arrays of Fortran that are no arrays of C: those that a descriptor leads to, and those of several DIMENSIONS
+ * of which the first counts fastest. */
+static bool is_foreign_array(Dwarf_Die *entry, unsigned dimensions)
+{
+    Dwarf_Word order;
+    return dwarf_hasattr(entry, DW_AT_data_location) || dwarf_hasattr(entry, DW_AT_allocated) ||
+           dwarf_hasattr(entry, DW_AT_associated) ||
+           (dimensions > 1 && debugentry_number(entry, DW_AT_ordering, &order) && order == DW_ORD_col_major);
+}
+
 /* An array of arrays is one entry with several dimensions: its elements are the same entry from the next dimension
  * on. */
 static void get_array(Dwarf_Die *entry, unsigned dimension, struct debugtype *result)
@@ -315,7 +325,7 @@ static void get_array(Dwarf_Die *entry, unsigned dimension, struct debugtype *re
     if (dimensions <= dimension)
         return;
     result->element = dimensions > dimension + 1 ? number_for(entry, dimension + 1) : debugtype_of(entry);
-    if (debugtype_get(result->element, &element))
+    if (debugtype_get(result->element, &element) || is_foreign_array(entry, dimensions))
         return;
     result->kind = DEBUGTYPE_ARRAY;
     result->size = element.size * result->count;

@@ -53,6 +53,16 @@ for _, level in ipairs { "O0", "O2" } do
   if not exists(references) then
     skip("gfortran -" .. level .. ": there was no gfortran when the targets were built")
   else
+    -- variables of modules; arrays that a descriptor leads to, or whose first index counts fastest, are none of C's
+    local modules = "./build/targets/modules-gfortran-" .. level
+    local lines = values(modules, "__kept_MOD_work", { "e.vars.plain", "e.vars.bounded[0]", "e.vars.bounded[3]" })
+    is(table.concat(lines, ", "), "23 50 80, 24 73 80, 26 96 80", level .. ": variables of a module")
+    for _, name in ipairs { "square", "allocated_one", "pointed" } do
+      local script = ("uprobe('%s:__kept_MOD_work', function(e) print(e.vars.%s[0]) end)"):format(modules, name)
+      local run = target.uplua(("-e %s -- %s"):format(target.quote(script), modules))
+      like(run.err, "^uplua: %-e:1: the variable '" .. name .. "' cannot be read at [^\n]-: " ..
+           "it is a 'integer%(kind=4%) %[[^\n]-', which handlers cannot compute with\n", "… " .. name .. " is refused")
+    end
     -- the program that showed an address for n
     local events = trace(references, { "work_" })
     is(#events, 3, level .. ": each call of work")

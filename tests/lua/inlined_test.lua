@@ -83,7 +83,7 @@ runs_everywhere("./build/targets/inlined_whole-lto", "counted", "1", 30, 7)
 if tap.has "ld.lld" then
   local program = target.folder() .. "-thin"
   is(os.execute("clang -O2 -g -flto=thin -fuse-ld=lld -o " .. program ..
-                " tests/targets/inlined_whole.c tests/targets/inlined_whole_too.c"), 0, "clang's link-time optimisation")
+                " tests/targets/inlined_whole.c tests/targets/inlined_whole_too.c"), 0, "optimised by clang's linker")
   P = program
   local seen, _, said = count "counted"
   is(seen, "counted 7", "… a function of another file is called")

@@ -71,6 +71,12 @@ local code = target.shell(([[./uplua -e 'local n = count() uretprobe("%s:negativ
   at_exit(function() print(n[-23], n[4294967273]) end)' -- %s >"$D/out" 2>"$D/err"]]):format(path, path, path))
 is(code.err, "", "uretprobe")
 is(code.out, "1\t1\n", "… has a register, or what is asked for")
+code = target.shell(([[./uplua -e 'local n = count()
+  uretprobe("%s:large", { typed = true }, function(e) n[{ e.ret, e.ret > 0 }]:inc() end)
+  at_exit(function() for k in n:pairs() do if k[1] ~= 0 then print(k[1], k[2]) end end end)' \
+  -- %s >"$D/out" 2>"$D/err"]]):format(path, path))
+is(code.err, "", "words without a sign")
+tap.ok(code.out:find("18446744073709551593ULL\ttrue", 1, true) and not code.out:find("-", 1, true), "… are read so")
 
 os.execute(("rm -f %s %s-bare %s.c"):format(path, path, path))
 target.done()

@@ -18,7 +18,7 @@ LINES := $(addprefix $(OUT)/targets/lines-,gcc-O0 gcc-O1 gcc-O2 clang-O0 clang-O
 COMPUTED_GOTOS := $(foreach compiler,gcc clang,$(foreach level,O1 O2,$(addprefix $(OUT)/targets/computed_goto-$(compiler)-$(level)-,pie fixed static)))
 
 # Fortran, where its compiler is there: of each file by reference as it is written, and for the optimiser's places.
-FORTRAN := $(if $(if $(SYSROOT),,$(shell command -v gfortran)),$(foreach name,references procedures,$(addprefix $(OUT)/targets/$(name)-gfortran-,O0 O2)))
+FORTRAN := $(if $(if $(SYSROOT),,$(shell command -v gfortran)),$(foreach name,references procedures modules,$(addprefix $(OUT)/targets/$(name)-gfortran-,O0 O2)))
 
 TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionless $(OUT)/targets/computed_goto $(OUT)/targets/optimised_parameters $(OUT)/targets/same_addresses $(OUT)/targets/variables $(OUT)/targets/return_widths $(OUT)/targets/clone_names_other $(OUT)/targets/usdt_statics_too,$(TARGETS)) $(RETURNS) $(OUT)/targets/return_widths-gcc-O2-plain $(OUT)/targets/same_addresses-small $(OUT)/targets/same_addresses-large $(OUT)/targets/libshim.so $(OUT)/targets/libinject.so $(OUT)/targets/libplugin.so $(OUT)/targets/libmiscompile.so $(OUT)/targets/libexhausted.so $(OUT)/targets/leak-stripped $(OUT)/targets/busy-stripped \
            $(OUT)/targets/allocator-glibc $(OUT)/targets/leak-static $(OUT)/targets/usdt-static $(OUT)/targets/sites-static $(OUT)/targets/hostile-static $(OUT)/targets/libchain.so $(OUT)/targets/chain-clang $(OUT)/targets/chain-static-pie \

@@ -90,8 +90,9 @@ A handler is a function of one argument, the event:
 
   [==[
 `typed = true`, which `up.retprobe` sets, cuts `e.ret` to the integer type that the function returns: in programs by
-debug information, of many functions each to its own; of one function of the kernel's by the kernel's types. Of a
-program's function that returns nothing, a `double` or a structure, `e.ret` is refused. Where only some of a probe's
+debug information, of many functions each to its own; of one function of the kernel's by the kernel's types. A result
+of 64 bits has no sign where none of the probe's functions returns one with a sign or of an unknown type. Of a program's
+function that returns nothing, a `double` or a structure, `e.ret` is refused. Where only some of a probe's
 functions do, it is nil at their returns, and a warning names them; another one names those whose type is not known, of
 which it is the whole register.
 

@@ -87,10 +87,11 @@ function handler.new(fields)
   return setmetatable(fields, Handler)
 end
 
--- How many bits of e.ret count of functions that return RESULT (sites:result), negative if signed: 0 where all of them
--- do, or nobody knows.
+-- How many bits of e.ret count of functions that return RESULT (sites:result), negative if signed: 0 for all of them
+-- and a sign, as where nobody knows.
 function handler.result_bits(result)
-  local of_word = result and result.place ~= "nowhere" and result.kind ~= "pointer" and math.abs(result.bits) < 64
+  local of_word = result and result.place ~= "nowhere" and result.kind ~= "pointer"
+    and result.bits > -64 and result.bits <= 64
   return of_word and result.bits or 0
 end
 
