@@ -28,6 +28,8 @@ local function compare(seen, what)
   end
 end
 
+local SILENT = ("sh -c 'exec %s >/dev/null'"):format(PROGRAM) -- what it prints is more than comes in one piece
+
 -- All of them at BASE, an expression.
 local function beside(base, what)
   local statements = {}
@@ -35,7 +37,7 @@ local function beside(base, what)
     statements[#statements + 1] = ("printf('=%s %%x %%d\\n', p.u%s.plain, p.s%s.plain)"):format(name, name, name)
   end
   local r = target.uplua(("-e %s -- %s"):format(target.quote(("uprobe('%s:take', function(e) local p = %s %s end)")
-    :format(PROGRAM, base, table.concat(statements, "\n"))), PROGRAM))
+    :format(PROGRAM, base, table.concat(statements, "\n"))), SILENT))
   compare(values_in(r.out, "="), what)
   tap.is(r.err, "", what .. ": nothing is said")
 end
@@ -43,7 +45,7 @@ beside("e.args.fields", "e.args")
 beside("e.vars.all", "e.vars")
 
 -- trace.lua decodes the bytes in Lua.
-local r = target.uplua(("trace.lua --json %s:take -- %s"):format(PROGRAM, PROGRAM))
+local r = target.uplua(("trace.lua --json %s:take -- %s"):format(PROGRAM, SILENT))
 local decoded = {}
 local texts = {}
 for text in r.out:gmatch('"name":"fields","text":"(.-)"') do texts[#texts + 1] = text end
