@@ -5,6 +5,7 @@
 #include "sym/debugdeclaration.h"
 
 #include <dwarf.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,12 +26,15 @@ static const struct namepath_step *last_name(const struct debugdeclaration_searc
     return &search->wanted.steps[search->wanted.count - 1];
 }
 
-static void set_other(struct debugdeclaration *result, const char *format, const char *name)
+__attribute__((format(printf, 2, 3))) static void set_other(struct debugdeclaration *result, const char *format, ...)
 {
     if (result->kind)
         return; /* a variable, or what was found first */
     result->kind = DEBUGDECLARATION_OTHER;
-    snprintf(result->why, sizeof result->why, format, name);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(result->why, sizeof result->why, format, args);
+    va_end(args);
 }
 
 static void set_variable(struct debugdeclaration *result, Dwarf_Die *entry)
@@ -48,7 +52,7 @@ static void look_at_enum(const struct debugdeclaration_search *search, Dwarf_Die
         return;
     do
         if (namepath_is(last_name(search), dwarf_diename(&constant)))
-            set_other(result, "it is a constant of an enum there%s", "");
+            set_other(result, "it is a constant of an enum there");
     while (debugentry_next(&constant));
 }
 
@@ -101,12 +105,12 @@ static void look_at(const struct debugdeclaration_search *search, Dwarf_Die *ent
     else if (tag == DW_TAG_variable && named)
         set_variable(result, entry);
     else if (tag == DW_TAG_subprogram && named)
-        set_other(result, "it is a function there%s", "");
+        set_other(result, "it is a function there");
     else if ((tag == DW_TAG_template_value_parameter || tag == DW_TAG_template_type_parameter) && named)
-        set_other(result, "it is a parameter of the template there%s", "");
+        set_other(result, "it is a parameter of the template there");
     else if (named && (tag == DW_TAG_typedef ||
                        (search->cpp && (debugentry_is_structure(tag) || tag == DW_TAG_enumeration_type))))
-        set_other(result, "it is a type there%s", "");
+        set_other(result, "it is a type there");
     if (tag == DW_TAG_enumeration_type)
         look_at_enum(search, entry, result);
 }
@@ -236,15 +240,6 @@ static void collect_usings_in(struct debugdeclaration_search *search, const stru
     visit_scopes(&walk, &search->unit, 0, 0, collect_usings);
 }
 
-static size_t common_depth(const struct namepath *a, const struct namepath *b, size_t most)
-{
-    size_t depth = 0;
-    while (depth < a->count && depth < b->count && depth < most && a->steps[depth].length == b->steps[depth].length &&
-           !memcmp(a->steps[depth].bytes, b->steps[depth].bytes, a->steps[depth].length))
-        depth++;
-    return depth;
-}
-
 /* Adds DIRECTIVE, which stands LEVEL names around the function. In C++ the names of the namespace are then those of
  * the innermost one that is around both; and what the namespace uses is used, too. */
 static void add_using(struct debugdeclaration_search *search, Dwarf_Die *directive, size_t level)
@@ -258,11 +253,11 @@ static void add_using(struct debugdeclaration_search *search, Dwarf_Die *directi
     if (!name)
         return; /* an unnamed namespace, which is transparent */
     namepath_push(&using.path, name, strlen(name));
-    using.depth = search->cpp ? common_depth(&search->around, &using.path, level) : level;
+    using.depth = search->cpp ? namepath_common(&search->around, &using.path, level) : level;
     for (size_t i = 0; i < search->using_count; i++) {
         const struct debugdeclaration_using *other = &search->usings[i];
         if (other->depth == using.depth && other->path.count == using.path.count &&
-            common_depth(&other->path, &using.path, using.path.count) == using.path.count)
+            namepath_common(&other->path, &using.path, using.path.count) == using.path.count)
             return;
     }
     search->usings[search->using_count++] = using;
@@ -292,7 +287,7 @@ static void look_in_used(struct debugdeclaration_search *search, size_t level, s
             *result = found;
         } else if (!same) {
             *result = (struct debugdeclaration){0};
-            set_other(result, "there are several by using directives: name the namespace, too%s", "");
+            set_other(result, "there are several by using directives: name the namespace, too");
         }
     }
 }
@@ -311,7 +306,7 @@ static void look_in_function(const struct debugdeclaration_search *search, Dwarf
         if (dwarf_dieoffset(&entry) == dwarf_dieoffset(&own))
             continue;
         if (named && (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter))
-            set_other(result, "it is a variable of the function around%s", "");
+            set_other(result, "it is a variable of the function around");
         else if (tag == DW_TAG_lexical_block || tag == DW_TAG_subprogram || debugentry_is_structure(tag))
             look_in_function(search, &entry, depth + 1, result);
         else
@@ -422,10 +417,8 @@ static void look_at_level(struct debugdeclaration_search *search, size_t level, 
     if (result->kind == DEBUGDECLARATION_VARIABLE && level == search->around.count && !search->outside && !class &&
         may_be_friends(search)) {
         *result = (struct debugdeclaration){0};
-        set_other(result,
-                  "it may be a member of the class before, if this is a friend of it: name it with its class, "
-                  "or with :: before it%s",
-                  "");
+        set_other(result, "it may be a member of the class before, if this is a friend of it: name it with its class, "
+                          "or with :: before it");
     }
 }
 

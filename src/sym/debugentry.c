@@ -100,6 +100,26 @@ const char *debugentry_linkage_name(Dwarf_Die *root)
     return external ? dwarf_diename(root) : NULL;
 }
 
+bool debugentry_holds_functions(int tag)
+{
+    switch (tag) {
+    case DW_TAG_subprogram:
+    case DW_TAG_inlined_subroutine:
+    case DW_TAG_lexical_block:
+    case DW_TAG_try_block:
+    case DW_TAG_catch_block:
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+    case DW_TAG_structure_type:
+    case DW_TAG_class_type:
+    case DW_TAG_union_type:
+    case DW_TAG_interface_type:
+        return true;
+    default:
+        return false;
+    }
+}
+
 bool debugentry_is_structure(int tag)
 {
     return tag == DW_TAG_structure_type || tag == DW_TAG_union_type || tag == DW_TAG_class_type;

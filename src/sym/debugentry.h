@@ -30,6 +30,8 @@ bool debugentry_type(Dwarf_Die *entry, Dwarf_Die *result);
 Dwarf_Die debugentry_root(Dwarf_Die entry);
 /* What the linker calls the function ROOT, of that kind; NULL: it knows it not, since it is local to its unit. */
 const char *debugentry_linkage_name(Dwarf_Die *root);
+/* True if functions with code can be inside of an entry with this tag. */
+bool debugentry_holds_functions(int tag);
 /* True for a struct, union or class. */
 bool debugentry_is_structure(int tag);
 /* True if UNIT is of C++, in which a name means the same type in all units. */

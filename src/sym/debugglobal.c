@@ -118,7 +118,7 @@ static void look_below(struct definition *definition, Dwarf_Die *parent, int dep
 /* Its own unit's before others'; with link-time optimisation all definitions are in another one. */
 static void find_definition(struct definition *definition)
 {
-    struct global_search const *search = definition->search;
+    const struct global_search *search = definition->search;
     Dwarf_Die own = search->declarations.unit, unit;
     Dwarf_CU *cu = NULL;
     look_below(definition, &own, 0);
@@ -168,12 +168,15 @@ static size_t least_level(const struct global_search *search)
     return level;
 }
 
-/* The unit of CODE, and what is around it there. */
-static bool begin(struct global_search *search, struct debuginfo *debuginfo, const struct debugglobal_code *code)
+/* The unit of CODE, and what is around it there; NAME is what is wanted. */
+static bool begin(struct global_search *search, struct debuginfo *debuginfo, const struct debugglobal_code *code,
+                  const char *name)
 {
     uint64_t function;
     Dwarf_Die entry, origin;
     search->debuginfo = debuginfo;
+    search->declarations.outside = code->outside;
+    namepath_split(name, &search->declarations.wanted, &search->absolute);
     if (!debuginfo_function(debuginfo, code->address, code->inlined, &function) ||
         !dwarf_offdie(debuginfo_dwarf(debuginfo), function, &entry))
         return false;
@@ -187,12 +190,6 @@ static bool begin(struct global_search *search, struct debuginfo *debuginfo, con
     for (size_t i = 0; i < code->using_count; i++)
         debugdeclaration_use(&search->declarations, debuginfo_dwarf(debuginfo), code->usings[i]);
     return true;
-}
-
-static void set_wanted(struct global_search *search, const struct debugglobal_code *code, const char *name)
-{
-    namepath_split(name, &search->declarations.wanted, &search->absolute);
-    search->declarations.outside = code->outside;
 }
 
 static void resolve(struct global_search *search, struct debugglobal *result)
@@ -214,8 +211,7 @@ int debugglobal_find(struct debuginfo *debuginfo, const struct debugglobal_code 
     *result = (struct debugglobal){0};
     if (!debugentry_begin())
         return -ELOOP;
-    set_wanted(&search, code, name);
-    if (begin(&search, debuginfo, code))
+    if (begin(&search, debuginfo, code, name))
         resolve(&search, result);
     debugentry_end();
     return 0;
@@ -228,8 +224,7 @@ int debugglobal_find_other(struct debuginfo *debuginfo, const struct debugglobal
     *result = (struct debugglobal){0};
     if (!debugentry_begin())
         return -ELOOP;
-    set_wanted(&search, code, name);
-    if (begin(&search, debuginfo, code)) {
+    if (begin(&search, debuginfo, code, name)) {
         const struct namepath *wanted = &search.declarations.wanted;
         struct definition definition = {.search = &search, .name = wanted->steps[wanted->count - 1].bytes};
         find_definition(&definition);
@@ -250,7 +245,7 @@ int debugglobal_define(struct debuginfo *debuginfo, const struct debugglobal_cod
     *result = (struct debugglobal){0};
     if (!debugentry_begin())
         return -ELOOP;
-    if (begin(&search, debuginfo, code) && dwarf_offdie(debuginfo_dwarf(debuginfo), entry, &declared))
+    if (begin(&search, debuginfo, code, "") && dwarf_offdie(debuginfo_dwarf(debuginfo), entry, &declared))
         define(&search, &declared, result);
     debugentry_end();
     return 0;
@@ -283,7 +278,7 @@ void debugglobal_names(struct debuginfo *debuginfo, const struct debugglobal_cod
     struct global_search search = {0};
     if (!debugentry_begin())
         return;
-    if (begin(&search, debuginfo, code))
+    if (begin(&search, debuginfo, code, ""))
         visit_names(&(struct name_visit){visit, context}, &search.declarations.unit, 0);
     debugentry_end();
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "sym/debugentry.h"
 #include "sym/demangle.h"
 #include "sym/dwarfcopy.h"
 #include "sym/spans.h"
@@ -99,27 +100,6 @@ static bool is_function(int tag)
     return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-/* True if functions with code can be inside of an entry with this tag. */
-static bool may_hold_functions(int tag)
-{
-    switch (tag) {
-    case DW_TAG_subprogram:
-    case DW_TAG_inlined_subroutine:
-    case DW_TAG_lexical_block:
-    case DW_TAG_try_block:
-    case DW_TAG_catch_block:
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-    case DW_TAG_structure_type:
-    case DW_TAG_class_type:
-    case DW_TAG_union_type:
-    case DW_TAG_interface_type:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static uint32_t push_node(struct unit *unit, uint32_t parent, Dwarf_Die *entry)
 {
     if (unit->node_count >= MAX_NODES ||
@@ -145,7 +125,7 @@ static void read_children(struct debuginfo *debuginfo, struct unit *unit, Dwarf_
             return;
         debuginfo->budget--;
         int tag = dwarf_tag(&entry);
-        if (!may_hold_functions(tag))
+        if (!debugentry_holds_functions(tag))
             continue;
         uint32_t inside = node;
         if (is_function(tag)) {

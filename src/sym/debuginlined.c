@@ -1,4 +1,4 @@
-/* Looks for inlined functions in one pass through all entries of all units. */
+/* Looks for inlined functions in one pass through the units that may have some. */
 #include "sym/debuginlined.h"
 
 #include <dwarf.h>
@@ -85,20 +85,8 @@ static int search_below(const struct inlined_search *search, Dwarf_Die *parent, 
         int tag = dwarf_tag(&entry);
         if (tag == DW_TAG_inlined_subroutine)
             result = take(search, &entry);
-        switch (tag) {
-        case DW_TAG_subprogram:
-        case DW_TAG_inlined_subroutine:
-        case DW_TAG_lexical_block:
-        case DW_TAG_try_block:
-        case DW_TAG_catch_block:
-        case DW_TAG_namespace:
-        case DW_TAG_module:
-            if (!result)
-                result = search_below(search, &entry, depth + 1);
-            break;
-        default:
-            break;
-        }
+        if (!result && debugentry_holds_functions(tag))
+            result = search_below(search, &entry, depth + 1);
     } while (!result && debugentry_next(&entry));
     return result;
 }

@@ -194,7 +194,10 @@ bool debuglines_find(struct debuginfo *debuginfo, const char *file, unsigned lin
     struct line_search search = {.debuginfo = debuginfo, .file = file, .line = line};
     unsigned declared = 0;
     *count = 0;
+    bool asked = debugentry_begin(); /* one question for all rows */
     debuginfo_find_line(debuginfo, file, line, note_begin, &search, nearest);
+    if (asked)
+        debugentry_end();
     *addresses = calloc(search.count + 1, sizeof **addresses);
     for (size_t i = 0; i < search.count; i++)
         if (search.begins[i].instance.declared > declared)

@@ -38,8 +38,10 @@ bool namepath_has_names(int tag)
     return tag == DW_TAG_namespace || tag == DW_TAG_module || debugentry_is_structure(tag);
 }
 
-/* Takes down ENTRY, which is around something. */
-static void add_around(struct namepath *path, Dwarf_Die *entry)
+static void find_path(Dwarf_Die *target, bool follow, struct namepath *path);
+
+/* Takes down ENTRY, which is around something. FOLLOW: a function is where the source declares it. */
+static void add_around(struct namepath *path, Dwarf_Die *entry, bool follow)
 {
     int tag = dwarf_tag(entry);
     const char *name = dwarf_diename(entry);
@@ -51,15 +53,16 @@ static void add_around(struct namepath *path, Dwarf_Die *entry)
                 (struct namepath_step){name ? name : "", name ? strlen(name) : 0, transparent, *entry};
     } else if (!path->in_function && tag != DW_TAG_lexical_block) {
         Dwarf_Die root = debugentry_root(*entry);
-        if (root.addr != entry->addr)
-            namepath_of(&root, path); /* a method's definition is outside of its class */
+        if (follow && root.addr != entry->addr)
+            find_path(&root, false, path); /* a method's definition is outside of its class */
         path->in_function = true;
         path->outside = path->count;
         path->function = *entry;
     }
 }
 
-void namepath_of(Dwarf_Die *target, struct namepath *path)
+/* With FOLLOW one function around is looked for elsewhere; what a file says of more may go in circles. */
+static void find_path(Dwarf_Die *target, bool follow, struct namepath *path)
 {
     Dwarf_Die parent, entry;
     Dwarf_Off wanted = dwarf_dieoffset(target);
@@ -77,8 +80,13 @@ void namepath_of(Dwarf_Die *target, struct namepath *path)
         } while (debugentry_next(&entry));
         if (!any || dwarf_dieoffset(&parent) == wanted)
             return;
-        add_around(path, &parent);
+        add_around(path, &parent, follow);
     }
+}
+
+void namepath_of(Dwarf_Die *target, struct namepath *path)
+{
+    find_path(target, true, path);
 }
 
 static bool same_step(const struct namepath_step *a, const struct namepath_step *b)
@@ -100,4 +108,12 @@ bool namepath_leads_to(const struct namepath *path, const struct namepath *aroun
     while (at < depth && around->steps[at].transparent)
         at++;
     return at == depth;
+}
+
+size_t namepath_common(const struct namepath *a, const struct namepath *b, size_t most)
+{
+    size_t depth = 0;
+    while (depth < a->count && depth < b->count && depth < most && same_step(&a->steps[depth], &b->steps[depth]))
+        depth++;
+    return depth;
 }

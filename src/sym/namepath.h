@@ -33,5 +33,7 @@ void namepath_split(const char *name, struct namepath *path, bool *absolute);
 bool namepath_is(const struct namepath_step *step, const char *name);
 /* True if PATH leads to what the first DEPTH steps of AROUND lead to; inline namespaces may be in one alone. */
 bool namepath_leads_to(const struct namepath *path, const struct namepath *around, size_t depth);
+/* How many steps A and B begin with that are the same, at most MOST. */
+size_t namepath_common(const struct namepath *a, const struct namepath *b, size_t most);
 /* True for what has names of its own inside: namespaces, modules, structures. */
 bool namepath_has_names(int tag);

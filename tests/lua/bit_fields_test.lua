@@ -82,4 +82,5 @@ for value, why in pairs { [-1] = "%-1 is not in 0 … 4611686018427387903", [1.5
   [2 ^ 62] = "4611686018427387904 is not in 0 … 4611686018427387903" } do
   tap.like(codec.encode(bytes, { b = value }), "^field 'b': " .. why .. "$", "refused: " .. value)
 end
+target.done()
 tap.done_testing()

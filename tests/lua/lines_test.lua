@@ -18,4 +18,5 @@ for _, build in ipairs { "gcc-O0", "gcc-O1", "gcc-O2", "clang-O0", "clang-O2" } 
     end
   end
 end
+target.done()
 tap.done_testing()

@@ -87,4 +87,15 @@ for _, name in ipairs { "extern", "static", "second", "automatic" } do
   refused(program, ("%s@block_names.c:%d"):format(program, line_of(name)), "the source has several of that name, ")
 end
 refused(program, ("%s@block_names.c:%d"):format(program, line_of "constant"), "it is a constant of an enum there\n")
+
+-- A file that says that each of two functions is declared inside of the other: names have an end all the same.
+if jit.arch == "x64" then
+  local path = target.folder() .. "-circling"
+  is(os.execute(("cc -o %s tests/targets/circling.s"):format(path)), 0, "a file that goes in circles")
+  local _, _, r = run(path, "", path .. ":f", "%d", "e.vars.total")
+  is(r.status, 1, "… is refused")
+  is(r.err:match "^[^\n]*", "uplua: -e:1: f has no variable 'total'", "… with what it lacks")
+  os.remove(path)
+end
+target.done()
 tap.done_testing()
