@@ -1,4 +1,14 @@
 -- Runs uplua on the programs of tests/targets as a user would: as commands, or by PID while they wait.
+local core = require "uplua.core"
+local ffi  = require "ffi"
+
+ffi.cdef [[
+  typedef struct tests_pipe tests_pipe;
+  tests_pipe *popen(const char *command, const char *mode);
+  size_t fread(void *buffer, size_t size, size_t count, tests_pipe *pipe);
+  int pclose(tests_pipe *pipe);
+]]
+
 local target = {}
 
 local function quote(word) return "'" .. word:gsub("'", "'\\''") .. "'" end
@@ -42,9 +52,16 @@ function target.copy(program)
   return path
 end
 
-local function result(status)
+-- Removes the files in it.
+local function clear()
+  for _, name in ipairs(core.system.names(target.folder())) do os.remove(folder .. "/" .. name) end
+end
+
+-- What a run has left there. WAITED: its status, as wait(2) has it; NOISE: what the shell itself printed.
+local function result(waited, noise)
+  local signal = waited % 128
   return { out = read(folder .. "/out"), err = read(folder .. "/err"), target = read(folder .. "/target"),
-    status = status }
+    status = signal > 0 and 128 + signal or math.floor(waited / 256), noise = noise }
 end
 
 -- Why watchpoints on ACCESS ("w", which nil means, "rw", "x") cannot be tested here, as a trial has found; nil where
@@ -62,7 +79,7 @@ end
 -- watchpoints are found to work.
 function target.has(feature)
   if feature == "watchpoint" and target.watch_problem() then return false end
-  for _, known in ipairs(require "uplua.core".system.features()) do
+  for _, known in ipairs(core.system.features()) do
     if known.name == feature then return known.available end
   end
   error("no such feature: " .. feature, 2)
@@ -70,7 +87,7 @@ end
 
 -- The most samples a second that the kernel permits. It lowers that itself where taking them costs too much, as on a
 -- busy machine.
-function target.max_hertz() return require "uplua.core".event.max_rate() end
+function target.max_hertz() return core.event.max_rate() end
 
 -- For how long the machine's CPUs have been taken away from it, ns: the kernel's clocks of threads do not count that,
 -- and clocks of the time do (proc(5), "steal").
@@ -101,27 +118,36 @@ function target.await(what, condition)
   error("waited in vain for " .. what, 2)
 end
 
--- Runs a shell SCRIPT; it finds the folder in $D, and the functions above. Returns { out, err, target (the files of
--- these names), status }.
+-- What COMMAND prints until nobody has that pipe open any more, and its status, as wait(2) has it: io.popen has none.
+local function capture(command)
+  local pipe, buffer, parts = ffi.C.popen(command, "r"), ffi.new "char[4096]", {}
+  repeat
+    local size = tonumber(ffi.C.fread(buffer, 1, 4096, pipe))
+    parts[#parts + 1] = ffi.string(buffer, size)
+  until size == 0
+  return table.concat(parts), ffi.C.pclose(pipe)
+end
+
+-- Runs a SCRIPT of bash; it finds the folder in $D, and the functions above. Returns { out, err, target (the files of
+-- these names), status, noise (what it printed itself) }.
 function target.shell(script)
   local D = target.folder()
-  os.execute("rm -f " .. quote(D) .. "/*")
+  clear()
   local file = assert(io.open(D .. "/script", "w"))
   file:write(FUNCTIONS, script)
   file:close()
-  local pipe = io.popen(("D=%s bash %s/script 2>&1; echo $?"):format(quote(D), quote(D)))
-  local lines = pipe:read "*a"
-  pipe:close()
-  local noise, status = lines:match "^(.-)(%d+)\n$"
-  local r = result(tonumber(status))
-  r.noise = noise
+  local noise, waited = capture(("D=%s exec bash %s/script 2>&1"):format(quote(D), quote(D)))
+  local r = result(waited, noise)
   for line in read(folder .. "/waited"):gmatch "[^\n]+" do require "tap".ok(false, line) end
   return r
 end
 
--- ./uplua ARGUMENTS, with standard output and error kept.
+-- ./uplua ARGUMENTS, words of sh that find the folder in $D, with standard output and error kept. What ends the shell
+-- ends uplua: forks are what most runs take longest for.
 function target.uplua(arguments)
-  return target.shell(('./uplua %s >"$D/out" 2>"$D/err" </dev/null'):format(arguments))
+  clear()
+  local waited = os.execute(('D=%s; exec ./uplua %s >"$D/out" 2>"$D/err" </dev/null'):format(quote(folder), arguments))
+  return result(waited, "")
 end
 
 -- ./uplua on a file with the script TEXT, and ARGUMENTS behind it.
