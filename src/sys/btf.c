@@ -89,8 +89,7 @@ static int open_sections(const uint8_t *bytes, size_t size, struct kernel_btf *r
     return 0;
 }
 
-/* The type behind TYPE, the first one behind NULL; NULL at the end, or where the kernel is newer than we are. */
-static const struct btf_type *next_type(const struct kernel_btf *btf, const struct btf_type *type)
+const struct btf_type *btf_next(const struct kernel_btf *btf, const struct btf_type *type)
 {
     const uint8_t *at = type ? (const uint8_t *)(type + 1) + btf_extra_bytes(type) : btf->types;
     size_t left = (size_t)(btf->types_end - at);
@@ -99,14 +98,27 @@ static const struct btf_type *next_type(const struct kernel_btf *btf, const stru
     return extra >= 0 && (size_t)extra <= left - sizeof *next ? next : NULL;
 }
 
-const struct btf_type **btf_index(const struct kernel_btf *btf, size_t *count)
+int btf_index(struct kernel_btf *btf)
 {
-    size_t capacity = (size_t)(btf->types_end - btf->types) / sizeof(struct btf_type) + 2;
-    const struct btf_type **types = calloc(capacity, sizeof *types);
-    *count = 1;
-    for (const struct btf_type *type = NULL; types && (type = next_type(btf, type));)
-        types[(*count)++] = type;
-    return types;
+    size_t most = (size_t)(btf->types_end - btf->types) / sizeof(struct btf_type);
+    btf->marks = malloc((most / BTF_MARKED + 1) * sizeof *btf->marks);
+    if (!btf->marks)
+        return -ENOMEM;
+    btf->count = 1;
+    for (const struct btf_type *type = NULL; (type = btf_next(btf, type)); btf->count++)
+        if (btf->count % BTF_MARKED == 1)
+            btf->marks[btf->count / BTF_MARKED] = (uint32_t)((const uint8_t *)type - btf->types);
+    return 0;
+}
+
+const struct btf_type *btf_type(const struct kernel_btf *btf, uint32_t id)
+{
+    if (!id || id >= btf->count)
+        return NULL;
+    const struct btf_type *type = (const void *)(btf->types + btf->marks[(id - 1) / BTF_MARKED]);
+    for (uint32_t left = (id - 1) % BTF_MARKED; left; left--)
+        type = btf_next(btf, type);
+    return type;
 }
 
 int btf_open(struct kernel_btf *btf)
@@ -137,6 +149,7 @@ void btf_close(struct kernel_btf *btf)
     if (btf->mapped)
         munmap(btf->mapped, btf->mapped_size);
     free(btf->copy);
+    free(btf->marks);
     *btf = (struct kernel_btf){0};
 }
 
@@ -147,9 +160,9 @@ int kernel_btf_function(const char *name)
     if (result)
         return result;
     uint32_t string = btf_find_string(&btf, name);
-    const struct btf_type *type = string ? next_type(&btf, NULL) : NULL;
+    const struct btf_type *type = string ? btf_next(&btf, NULL) : NULL;
     for (; type && (BTF_INFO_KIND(type->info) != BTF_KIND_FUNC || type->name_off != string); id++)
-        type = next_type(&btf, type);
+        type = btf_next(&btf, type);
     btf_close(&btf);
     return type ? id : -ENOENT;
 }

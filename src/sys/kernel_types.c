@@ -13,26 +13,20 @@ enum { DEEPEST = 32 }; /* of names for names, and of structs in structs */
 
 /* The kernel's types do not change while the process lives. */
 static struct kernel_btf btf;
-static const struct btf_type **types; /* by id */
-static size_t type_count;
 
 int kernel_types_open(void)
 {
-    if (types)
+    if (btf.marks)
         return 0;
     int code = btf_open(&btf);
-    if (code)
-        return code;
-    types = btf_index(&btf, &type_count);
-    if (types)
-        return 0;
-    btf_close(&btf);
-    return -ENOMEM;
+    if (!code && (code = btf_index(&btf)))
+        btf_close(&btf);
+    return code;
 }
 
 static const struct btf_type *type_at(uint32_t id)
 {
-    return id < type_count ? types[id] : NULL;
+    return btf_type(&btf, id);
 }
 
 static unsigned kind_of(const struct btf_type *type)
@@ -214,11 +208,10 @@ int kernel_type_find(const char *name, uint32_t *id)
         name = space + 1;
     }
     uint32_t string = btf_find_string(&btf, name);
-    for (uint32_t i = 1; string && i < type_count; i++)
-        if (types[i]->name_off == string && is_kind(kind_of(types[i]), word)) {
-            *id = i;
+    *id = 1;
+    for (const struct btf_type *type = NULL; string && (type = btf_next(&btf, type)); ++*id)
+        if (type->name_off == string && is_kind(kind_of(type), word))
             return 0;
-        }
     return -ENOENT;
 }
 
@@ -272,7 +265,7 @@ int kernel_type_member(uint32_t id, const char *name, struct kernel_member *resu
     int code = kernel_type_get(id, &type);
     if (code || type.kind != KERNEL_STRUCT || !*name)
         return code ? code : -ENOENT;
-    return find_member(types[type.id], name, 0, 0, result) ? 0 : -ENOENT;
+    return find_member(type_at(type.id), name, 0, 0, result) ? 0 : -ENOENT;
 }
 
 int kernel_type_member_at(uint32_t id, unsigned number, const char **name, struct kernel_member *result)
@@ -281,7 +274,7 @@ int kernel_type_member_at(uint32_t id, unsigned number, const char **name, struc
     int code = kernel_type_get(id, &type);
     if (code || type.kind != KERNEL_STRUCT)
         return code ? code : -ENOENT;
-    const struct btf_type *structure = types[type.id];
+    const struct btf_type *structure = type_at(type.id);
     if (number >= BTF_INFO_VLEN(structure->info))
         return -ERANGE;
     const struct btf_member *members = (const void *)(structure + 1);
@@ -296,10 +289,11 @@ static int prototype_of(const char *name, const struct btf_type **prototype)
     int code = kernel_types_open();
     if (code)
         return code;
-    uint32_t string = btf_find_string(&btf, name), i = 1;
-    while (i < type_count && (kind_of(types[i]) != BTF_KIND_FUNC || types[i]->name_off != string))
-        i++;
-    *prototype = i < type_count ? type_at(types[i]->type) : NULL;
+    uint32_t string = btf_find_string(&btf, name);
+    const struct btf_type *type = btf_next(&btf, NULL);
+    while (type && (kind_of(type) != BTF_KIND_FUNC || type->name_off != string))
+        type = btf_next(&btf, type);
+    *prototype = type && string ? type_at(type->type) : NULL;
     return *prototype && kind_of(*prototype) == BTF_KIND_FUNC_PROTO ? 0 : -ENOENT;
 }
 
@@ -329,38 +323,35 @@ int kernel_btf_functions(const char *prefix, void (*visit)(const char *name, voi
 {
     size_t length = strlen(prefix);
     int code = kernel_types_open();
-    for (uint32_t i = 1; !code && i < type_count; i++)
-        if (kind_of(types[i]) == BTF_KIND_FUNC && !strncmp(btf_string(&btf, types[i]->name_off), prefix, length))
-            visit(btf_string(&btf, types[i]->name_off), context);
+    for (const struct btf_type *type = NULL; !code && (type = btf_next(&btf, type));)
+        if (kind_of(type) == BTF_KIND_FUNC && !strncmp(btf_string(&btf, type->name_off), prefix, length))
+            visit(btf_string(&btf, type->name_off), context);
     return code;
 }
 
 int kernel_btf_fields(struct kernel_field *fields, size_t count)
 {
-    bool was_open = types;
+    bool was_open = btf.marks;
     size_t found = 0;
     int code = kernel_types_open();
     for (size_t i = 0; i < count && !code; i++)
         fields[i].offset = UINT32_MAX;
-    for (uint32_t id = 1; id < type_count && !code; id++) {
-        const char *name = btf_string(&btf, types[id]->name_off);
-        if (kind_of(types[id]) != BTF_KIND_STRUCT)
+    for (const struct btf_type *type = NULL; !code && (type = btf_next(&btf, type));) {
+        const char *name = btf_string(&btf, type->name_off);
+        if (kind_of(type) != BTF_KIND_STRUCT)
             continue;
         for (size_t i = 0; i < count; i++) {
             struct kernel_field *field = &fields[i];
             struct kernel_member member;
             if (field->offset != UINT32_MAX || *field->type != *name || strcmp(field->type, name) ||
-                !find_inside(types[id], field->name, &member))
+                !find_inside(type, field->name, &member))
                 continue;
             field->offset = (uint32_t)member.offset;
             field->bit = (uint32_t)member.first_bit;
             found++;
         }
     }
-    if (!was_open && !code) { /* few ask for more, and the index takes a megabyte */
-        free(types);
-        types = NULL;
+    if (!was_open && btf.copy) /* few ask for more, and the copy takes megabytes */
         btf_close(&btf);
-    }
     return code ? code : found == count ? 0 : -ENOENT;
 }
