@@ -1,7 +1,8 @@
 #!/bin/sh
-# tools/test-names.sh TEST…   prints for each test what tools/test-one.sh calls it, and NAME@older for those that run a second time:
-# those that set probes of functions, unless they say that they run once, and why, or run on an older kernel in the machines of
-# `make test-vm`. With $OLDER=only it prints the NAME@older of all that set such probes, and nothing else.
+# tools/test-names.sh TEST…   prints for each test what tools/test-one.sh calls it, and NAME@older for those that run a second time with what
+# older kernels lack switched off: those that set probes of functions, unless they say that they run once, and why. Of tests/lua most run on
+# an older kernel in the machines of `make test-vm`, or what they ask of it does; tests/vm/left_out says which do not.
+# With $OLDER=only it prints the NAME@older of all that set such probes, and nothing else.
 BUILD=${BUILD:-build}
 left_out=$(dirname "$0")/../tests/vm/left_out
 for test; do
@@ -16,7 +17,7 @@ for test; do
     fi
     case $test in
     tests/lua/*)
-        if [ "${OLDER:-}" = only ] || grep -q "^$(basename "$test" .lua) " "$left_out"; then echo "$name@older"; fi
+        if [ "${OLDER:-}" = only ] || grep -q "^$(basename "$test" .lua) *@older: " "$left_out"; then echo "$name@older"; fi
         ;;
     *) echo "$name@older" ;;
     esac

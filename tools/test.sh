@@ -1,10 +1,9 @@
 #!/bin/sh
 # tools/test.sh [tests/c/x_test.c | tests/lua/x_test.lua | tests/cli/x_test.sh ...]   runs these, or all, as prove does
 #
-# Tests that set probes, and that no machine of test-vm runs, run twice: as the kernel is, and with what older kernels lack switched off
-# (NAME@older; tools/test-names.sh). As many at a time as there are
-# CPUs, or $JOBS: they wait for the kernel more than they compute, and none depends on what else the machine does. The last line is
-# "N passed, N failed, N skipped"; what failed, and what was skipped and why, stands above it.
+# Some tests that set probes run twice: as the kernel is, and with what older kernels lack switched off (NAME@older; tools/test-names.sh). As
+# many at a time as there are CPUs, or $JOBS: they wait for the kernel more than they compute, and none depends on what else the machine
+# does. The last line is "N passed, N failed, N skipped"; what failed, and what was skipped and why, stands above it.
 set -u
 export BUILD="${BUILD:-build}"
 
