@@ -4,7 +4,7 @@ trace: what happens, one line each?
   uplua trace.lua [options] SPEC ... [-- PID ... or COMMAND]
 
 prints a line for each hit of any of the probes, in order of time: the thread and the arguments, by name and type where
-the probe has them.
+the probe has them; inside of a function, as at a source line, the variables there.
 
   -r, --return           calls when they return: with what they return, and how long they took
   -d, --depth N          follow N pointers from each argument to the structures that they lead to (default 1; 0: none)
@@ -17,7 +17,7 @@ the probe has them.
 --where and --print behind a spec are for that spec alone; before the first one they are for all.
 
 A spec is libc:malloc, 'libc:str*', syscall:'open*', kprobe:vfs_read, tracepoint:sched:sched_switch,
-usdt:./app:shop:sold.
+usdt:./app:shop:sold, ./app@app.c:42.
 
   $ uplua trace.lua --return syscall:openat -- git status
   $ uplua trace.lua libc:malloc -w 'e.arg0 > 4096' -p '"%d bytes\n%s", e.arg0, e:ustack()' libc:free -- ls

@@ -131,7 +131,7 @@ static void set_of(lua_State *L, const struct site *site)
 
 /*
  * sites:list([most]) → { { path, module, function, name (the function's as people read it), of, of_name (the one
- * that it is a clone or an older version of), offset, address, inside, slid, why, found (where the entry's registers
+ * that it is a clone or an older version of), offset, address, inside, of_line, slid, why, found (where the entry's registers
  * are then), unwound }, … }, { { function, why }, … }: and what patterns mean that is not probed. MOST: as many of the
  * sites at most
  */
@@ -152,6 +152,7 @@ static int sites_list(lua_State *L)
         core_set_number(L, "offset", site->offset);
         core_set_number(L, "address", site->address);
         core_set_number(L, "inside", site->inside);
+        core_set_boolean(L, "of_line", site->of_line);
         core_set_number(L, "slid", site->slid);
         core_set_string(L, "why", site->why);
         char *found = slide_describe(site);

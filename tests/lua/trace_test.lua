@@ -57,7 +57,7 @@ events = trace(TYPED .. "-plain:many", TYPED .. "-plain")
 is(#events, 23, "without debug information")
 like(events[1], "^many%(arg0=0x1, arg1=0x2, arg2=0x%x+, arg3=0x4%)$", "as registers")
 events = trace(TYPED .. ":many+4")
-like(events[1], "^many%(arg0=0x%x+, arg1=", "and inside of a function")
+like(events[1], "^many%+0x4: a=1, b=2, ", "and inside of a function")
 -- --- system calls ---
 
 local named, signatures = require "uplua.trace.syscall", require "uplua.syscalls.signatures"
@@ -125,6 +125,34 @@ like(target.uplua([[-e 'r = ring()
   tracepoint("sock:inet_sock_set_state", function(e) r:emit { from = e.args.saddr } end)' -- true]]).err,
   "a 'unsigned char %[4%]' of the kernel cannot be stored in a record: .* as up.kbuf%(…, 4%) reads its bytes",
   "a record takes its bytes")
+
+-- Inside of a function the variables there are shown: at a source line, wherever it is inlined, and at an instruction.
+local LINES, number = "./build/targets/lines-gcc-O0", 0
+for line in io.lines "tests/targets/lines.cc" do
+  number = number + 1
+  if line:find("sink = i * 5;", 1, true) then break end
+end
+local at = "@lines.cc:" .. number
+local events = trace(LINES .. at, LINES)
+is(#events, 69, "a line: each time that it runs")
+is(events[1], ("scaled(int) at lines.cc:%d: i=1"):format(number), "… with its variables")
+events = trace("./build/targets/lines-gcc-O2" .. at, "./build/targets/lines-gcc-O2")
+is(#events, 69, "… of which some are inlined")
+local by_function = {}
+for _, event in ipairs(events) do
+  local name, value = event:match "^(%S+) at lines.cc:%d+: i=(%d+)"
+  if name then by_function[name .. " " .. value] = true end
+end
+tap.ok(by_function["both(int) 23"] and by_function["main 23"] and by_function["scaled(int) 23"],
+       "… with its variables at each place")
+local typed_line = 0
+for line in io.lines "tests/targets/typed.c" do
+  typed_line = typed_line + 1
+  if line:find("snprintf(text,", 1, true) then break end
+end
+events = trace(("-d 0 %s@typed.c:%d"):format(TYPED, typed_line))
+like(events[1], "^run at typed%.c:%d+: c=0x%x+ {…}, list=0x%x+, text=0x%x+.-, i=1, number=NULL$",
+     "structs, arrays and pointers")
 
 -- Texts of the kernel's: of a tracepoint; and of functions, where the text may be the program's, too.
 if target.uplua("--list tracepoint:maple_tree:ma_read").out ~= "" then

@@ -174,9 +174,10 @@ end
 local function note_inlined(self)
   local mine = own()
   for _, record in ipairs(self.records) do
-    -- A source line's probe is wherever that is.
+    -- A source line's probe is wherever that is, and an address is a place of its own.
     local functions, places, name, line = 0, 0, "", ""
-    if record.sites and not record.spec:find ":%d+$" then functions, places, name, line = record.sites:inlined() end
+    local of_place = record.spec:find ":%d+$" or record.spec:find ":0x%x+$"
+    if record.sites and not of_place then functions, places, name, line = record.sites:inlined() end
     if functions > 0 then
       local which = functions == 1 and name or ("one of %d functions, such as %s,"):format(functions, name)
       local file = line ~= "" and not record.provider.of_return and record.spec:match "^([^:]+):"

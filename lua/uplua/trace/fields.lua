@@ -20,6 +20,7 @@ local up       = require "uplua"
 
 local fields = {}
 
+local MOST_VARIABLES = 16    -- of a place inside of a function
 local FUNCTION_ARGUMENTS = 4 -- of a function whose arguments nobody declares
 local STRINGS = 127          -- bytes that are shown of a text
 local READ = ("up.str(%%s, %d)"):format(STRINGS + 1)
@@ -238,6 +239,37 @@ local function parameter_field(parameter, index, taking, depth, part)
   return field
 end
 
+-- A variable of a program where the probe stands, one that handlers can read.
+local function variable_field(variable, taking, depth)
+  local source, type = ("e.vars[%q]"):format(variable.name), type_of(variable)
+  if variable.kind == "object" then
+    return { name = variable.name, whole = type and taking:at(type, ("up.u64(%s)"):format(source), depth),
+      missing = unreadable(variable) }
+  end
+  local field = { name = variable.name, source = source, show = show_of_integer(variable) }
+  if variable.kind == "boolean" then
+    field.show = tostring
+  elseif variable.kind == "pointer" then
+    field.show, field.null = as_address, true
+    field.whole = type and taking:pointer(type, source, depth)
+  else
+    field.plain = plain_of_integer(variable)
+  end
+  return field
+end
+
+-- The variables that are shown of VARIABLES (sites:variables): those that can be read, and no more than a line holds.
+local function variable_fields(variables, taking, depth, wanted)
+  local list = {}
+  for _, variable in ipairs(variables) do
+    local is_wanted = not wanted or wanted[variable.name]
+    if is_wanted and not variable.place and #list < MOST_VARIABLES then
+      list[#list + 1] = variable_field(variable, taking, depth)
+    end
+  end
+  return list
+end
+
 -- How a handler reads the argument NAME, which may be a word of Lua: timer:timer_start has a `function`.
 local function access(name)
   local plain = "e.args." .. name
@@ -258,6 +290,7 @@ function fields.of(part, returns, taking, depth, wanted)
     list[i] = is_wanted and parameter_field(parameter, i, taking, depth, part) or {}
   end
   if part.parameters then return list end
+  if part.variables then return variable_fields(part.variables, taking, depth, wanted) end
   for place, argument in ipairs(part.arguments or {}) do
     local of_call = part.of_call and part.probe:match ":([^:]*)$"
     local in_kernel = not part.probe:find "^tracepoint:syscalls:"

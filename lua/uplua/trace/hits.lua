@@ -37,7 +37,8 @@ local function complete(part, returns, depth, printed)
 end
 
 -- What SPEC stands for: a list of parts. Each becomes a probe of its own, the spec part.probe. A provider says besides
--- what is known of its arguments: parameters, by debug information or the kernel's types; arguments, by name;
+-- what is known of its arguments: parameters, by debug information or the kernel's types; variables, of the program
+-- where the probe stands, and `at`, " at main.c:12" or "+0x8"; arguments, by name;
 -- of_event, fields of the event; by_number, without names; or numbered, how many words there are; and of what it
 -- returns: result, or raw, true where functions return different things, or nobody knows what, and then results(), of
 -- each site. Of system calls `of_call` is true, and of all of them by one probe `of_any`; of functions `sites` are
@@ -168,6 +169,7 @@ function hits.line(event, short)
     words[i] = ("%s=%s"):format(argument.name, short and short[i] or argument.text)
   end
   local line = ("%s(%s)"):format(text.escape(event.name), table.concat(words, ", "))
+  if event.at then line = ("%s%s: %s"):format(text.escape(event.name), event.at, table.concat(words, ", ")) end
   local result = short and short.result or event.result
   return result and ("%s = %s"):format(line, result) or line
 end
@@ -216,6 +218,7 @@ function hits.event(parts, record, options)
   local of = part.calls and part.calls[tonumber(record.nr)]
   local event = { time = record.time, pid = record.pid or 0, tid = record.tid or 0, comm = record.comm or "" }
   event.name = of and of.name or record.name
+  event.at = part.at
   if part.returns then event.ret, event.elapsed = record.ret, record.elapsed end
   if options.stack or options.kernel then event.stack = record.stack end
   trees[event] = {}

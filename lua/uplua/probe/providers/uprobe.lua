@@ -248,6 +248,29 @@ local function is_whole(parameters, count)
   return true
 end
 
+-- The hits of a trace at places inside of functions, LIST, which SPEC stands for: with the variables there, which lie
+-- elsewhere at each place.
+local function hits_inside(list, spec)
+  local line = spec:match "[@:/]([^@:/]+:%d+)$"
+  local parts = {}
+  for i, site in ipairs(list) do
+    local one = #list == 1 and spec or ("%s:%#x"):format(site.path, site.address)
+    local found, own = pcall(core.probe.resolve, #list == 1 and spec:gsub("^uprobe:", "") or one, "exact")
+    local variables = found and type(own) == "userdata" and own:variables() or nil
+    local at = line and " at " .. line or ("+%#x"):format(site.inside)
+    parts[i] = { at = at, probe = one, variables = variables, sites = { site } }
+  end
+  return parts
+end
+
+-- True where all of the sites LIST are inside of functions, not at their entries.
+local function all_inside(list)
+  for _, site in ipairs(list) do
+    if site.inside == 0 and not site.of_line then return false end
+  end
+  return #list > 0 and #list <= MOST_FUNCTIONS
+end
+
 -- The hits of a trace: with their arguments by name, and what they return by its type, where debug information has them
 -- and they are the same, or the functions are few.
 local function hits(rest, returns, spec)
@@ -256,6 +279,7 @@ local function hits(rest, returns, spec)
   local list, result = sites:list(), returns and sites:result() or nil
   local numbered = { { probe = spec, result = result, raw = returns and not result and #list > 1, sites = list,
                        results = function() return sites:results() end } }
+  if not returns and all_inside(list) then return hits_inside(list, spec) end
   local parameters = sites:parameters(returns)
   if parameters and is_whole(parameters, #list) and (not returns or result) then
     return { { probe = spec, parameters = parameters, result = result, sites = list } }
