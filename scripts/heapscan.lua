@@ -23,6 +23,8 @@ are told apart from those that are given away, also where a thread's cache or a 
      who has allocated them is not known: mallocleak.lua --prove knows that of blocks that come from now on
 
 What counts as a pointer, and what cannot be seen, is as with mallocleak.lua --prove.
+
+  $ uplua heapscan.lua -- 4242
 --]=]
 local up   = require "uplua"
 local heap = require "uplua.heap"

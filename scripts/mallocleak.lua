@@ -39,6 +39,9 @@ What counts: malloc, calloc, realloc, posix_memalign, free and their kin, C++'s 
 jemalloc, tcmalloc and mimalloc have besides, in every module of the target that brings an allocator along. A realloc
 that succeeds is one free and one allocation. Bytes are what the program asked for. Where one of these functions calls
 another, only the outermost counts. What was allocated before uplua was there is not counted.
+
+  $ uplua mallocleak.lua --older 5s 10 -- 4242
+  $ uplua mallocleak.lua --prove -o leaks.svg -- ./server
 --]=]
 local up         = require "uplua"
 local allocators = require "uplua.allocators"

@@ -258,6 +258,22 @@ function args.fail(format, ...)
   leave(2)
 end
 
+-- What stands behind the options in a script's help: what the words of USAGE mean that scripts share, and EXAMPLES.
+local function further_help(usage, examples)
+  local parts = {}
+  if usage:find "SPEC" then
+    parts[#parts + 1] = "a SPEC names probes: libc:malloc, 'libc:str*', syscall:read, usdt:./app:shop:sold, " ..
+      "./app@app.c:42;\nuplua --list SPEC shows which"
+  end
+  if usage:find "EXPR" then
+    parts[#parts + 1] = "an EXPR is a Lua expression of the event e: e.arg0, e.args.size / 4096, e.comm, str(e.arg1)"
+  end
+  local shown = { examples[2] and "examples:" or "an example:" }
+  for i, example in ipairs(examples) do shown[i + 1] = "  " .. text.escape(example) end
+  if examples[1] then parts[#parts + 1] = table.concat(shown, "\n") end
+  return parts[1] and "\n\n" .. table.concat(parts, "\n\n") or ""
+end
+
 -- The options of this run, from the global `arg`. Ends the process for --help and for wrong options.
 local function options_of(_, declaration)
   local options, message, status = args.parse(declaration, arg or {})
@@ -269,9 +285,11 @@ local function options_of(_, declaration)
     return options
   end
   if status ~= 0 then args.fail("%s", message) end
-  local summary = require "uplua.run.script".summary(arg[0])
+  local script = require "uplua.run.script"
+  local summary, usage = script.summary(arg[0]), message
   if summary ~= "" then message = message:gsub("\n", "\n\n" .. text.escape(summary):gsub("%%", "%%%%") .. "\n", 1) end
   io.stdout:write(message, "\n\nas every script:\n", common_help((rows_of(declaration))),
+    further_help(usage, script.examples(arg[0])),
     "\n\nuplua's own options (--duration 10s, --follow, --comm NAME) stand before the script's name: uplua --help\n")
   local core = package.loaded["uplua.core"]
   local written, why = io.stdout:flush()

@@ -131,9 +131,9 @@ static void set_of(lua_State *L, const struct site *site)
 
 /*
  * sites:list([most]) → { { path, module, function, name (the function's as people read it), of, of_name (the one
- * that it is a clone or an older version of), offset, address, inside, of_line, slid, why, found (where the entry's registers
- * are then), unwound }, … }, { { function, why }, … }: and what patterns mean that is not probed. MOST: as many of the
- * sites at most
+ * that it is a clone or an older version of), offset, address, inside, of_line, slid, why, found (where the entry's
+ * registers are then), unwound }, … }, { { function, why }, … }: and what patterns mean that is not probed. MOST: as
+ * many of the sites at most
  */
 static int sites_list(lua_State *L)
 {

@@ -60,11 +60,16 @@ like(run.out,
 -- Suggestions across kinds.
 for what, want in pairs {
   ["./build/targets/watched"] = "did you mean 'uprobe:%./build/targets/watched:%*'%?",
-  ["./build/targets/watched:coun*"] = "did you mean 'uprobe:%./build/targets/watched:coun%*'%?",
+  ["no_such_library:malloc"] = "there is fentry, fexit, ",
   ["kprobes:vfs_read"] = "did you mean kprobe:vfs_read%?", ["syscal:openat"] = "did you mean syscall:openat%?",
   ["sched:sched_switch"] = "did you mean tracepoint:sched:sched_switch%?",
 } do
   like(target.uplua("--list '" .. what .. "'").err, "^uplua: %-%-list: no such kind of probe: [^\n]*" .. want, what)
+end
+for _, what in ipairs { "./build/targets/watched:coun*", "libc:mallo*", "./build/targets/lines-gcc-O2@lines.cc:14" } do
+  local plain, of_kind = target.uplua("--list '" .. what .. "'"), target.uplua("--list 'uprobe:" .. what .. "'")
+  is(plain.out .. plain.err, of_kind.out, what .. ": a function, without its kind as in specs")
+  like(plain.out, "^uprobe:", "… with it in the list")
 end
 like(target.uplua("trace.lua syscal:openat -- true").err, "did you mean syscall:openat%?", "… of scripts")
 

@@ -397,6 +397,7 @@ for _, name in ipairs { "funccount", "stackcount", "argdist", "funclatency", "fu
                           "systrace" } do
   wrong(name .. ".lua --no-such-thing", 2, "^" .. name .. ".lua: unknown option '%-%-no%-such%-thing'; see %-%-help\n$")
   local help = target.uplua("scripts/" .. name .. ".lua --help")
+  like(help.out, "\n\n[an ]*examples?:\n  uplua %S", name .. " --help shows how it is called")
   is(help.status, 0, name .. " --help")
   like(help.out, "^usage: uplua " .. name ..
     "%.lua [^\n]*\n\n[^\n]+\n\n .*\n  %-%-help +print this and exit\n\nas every script:\n.*\n\n"

@@ -69,28 +69,37 @@ local list = {}
 
 local function wrong(format, ...) cli.wrong("--list: " .. format, ...) end
 
--- The entries for WHAT, "usdt:4242"; DETAILS: with the arguments of tracepoints and system calls. Raises what is wrong.
+-- For WHAT, which begins with no kind of probe that can be listed, but with NAME; REST stands behind.
+local function no_kind(what, name, rest)
+  local names = {}
+  for _, one in ipairs(providers.all()) do names[#names + 1] = one.list and one.name end
+  table.sort(names)
+  local near, hint = text.nearest(name, names), providers.find "tracepoint".hint(what)
+  if near then
+    hint = ("; did you mean %s:%s?"):format(near, rest)
+  elseif not hint and name:find "/" and core.system.is_file(name) then
+    hint = ("; did you mean 'uprobe:%s:%s'?"):format(name, rest ~= "" and rest or "*")
+  end
+  cli.wrong("--list: no such kind of probe: %s%s; there is %s", name, hint or "", table.concat(names, ", "))
+end
+
+-- The entries for WHAT, "usdt:4242"; what begins with no kind of probe is a function of a program, as in specs.
+-- DETAILS: with the arguments of tracepoints and system calls. Raises what is wrong.
 function list.list(what, details)
   if type(what) ~= "string" then
     error("list: the first argument is a kind of probe and a pattern, as in \"syscall:open*\"", 2)
   end
   local name, rest = what:match "^([^:]*):?(.*)$"
   local provider = providers.find(name)
-  if not (provider and provider.list) then
-    local names = {}
-    for _, one in ipairs(providers.all()) do names[#names + 1] = one.list and one.name end
-    table.sort(names)
-    local near, hint = text.nearest(name, names), providers.find "tracepoint".hint(what)
-    if near then
-      hint = ("; did you mean %s:%s?"):format(near, rest)
-    elseif not hint and name:find "/" and core.system.is_file(name) then
-      hint = ("; did you mean 'uprobe:%s:%s'?"):format(name, rest ~= "" and rest or "*")
-    end
-    cli.wrong("--list: no such kind of probe: %s%s; there is %s", name, hint or "", table.concat(names, ", "))
-  end
+  local of_kind = provider and provider.list
+  if not of_kind and (provider or rest == "") then no_kind(what, name, rest) end
+  if not of_kind then provider, rest = providers.find "uprobe", what end
   local ok, result = pcall(provider.list, rest, details, wrong)
   if ok then return sorted(result) end
   if cli.is_usage(result) then error(result, 0) end
+  if not of_kind and tostring(result):find("there is no program or library", 1, true) then
+    no_kind(what, name, what:match ":(.*)$")
+  end
   failure.mistake(tostring(result))
 end
 

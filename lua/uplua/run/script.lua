@@ -230,6 +230,13 @@ function script.comment(path)
   return (table.concat(lines, "\n"):gsub("%s+$", ""))
 end
 
+-- The commands that the first comment of the script at PATH shows, each as it is typed: "  $ uplua leak.lua -- 4242".
+function script.examples(path)
+  local list = {}
+  for command in ("\n" .. script.comment(path)):gmatch "\n *%$ ([^\n]+)" do list[#list + 1] = command end
+  return list
+end
+
 -- The texts that the code of CHUNK names, in all of its functions, and whether the chunk itself takes "...".
 local function names_in(chunk)
   local jit_util = require "jit.util"
