@@ -118,7 +118,7 @@ LIBS      = $(PACKAGE_LIBS) -lZydis -liberty -llzma -lz -ldl -lm
 LD_FLAGS  = $(SANITIZE) -pthread -Wl,-z,noexecstack,-z,relro,-z,now $(LDFLAGS)
 
 .DELETE_ON_ERROR:
-.PHONY: all deps demo test test-vm check tests bench lint asan install clean FORCE
+.PHONY: all deps demo test test-vm check programs tests bench lint asan install clean FORCE
 all: $(UPLUA)
 
 # --- what is needed ---------------------------------------------------------------------------------------------------
@@ -247,7 +247,10 @@ $(SUPERVISE): tools/supervise.c | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 $(WARNINGS) -D_GNU_SOURCE -o $@ $<
 
-tests: $(UPLUA) $(C_TESTS) $(TARGETS) $(EXAMPLES) $(SUPERVISE)
+# What tests in Lua and shell run.
+programs: $(UPLUA) $(TARGETS) $(EXAMPLES) $(SUPERVISE)
+
+tests: programs $(C_TESTS)
 
 test: deps
 	@$(MAKE) --no-print-directory check
@@ -255,11 +258,11 @@ test: deps
 # Each stage runs, whatever became of the one before; the last line has the numbers of all. The sanitized tests look into what the first builds.
 # They are the C tests; without the sanitizers these run in test-rest.
 check:
-	@tools/stages.sh build '$(MAKE) $(PARALLEL) --no-print-directory tests' sanitizers '$(MAKE) $(PARALLEL) --no-print-directory asan' \
+	@tools/stages.sh build '$(MAKE) $(PARALLEL) --no-print-directory programs' sanitizers '$(MAKE) $(PARALLEL) --no-print-directory asan' \
 	    suite '$(MAKE) --no-print-directory suite'
 
 .PHONY: suite
-suite: tests manual
+suite: programs manual
 	@BUILD=build tools/test.sh tests/lua/*_test.lua tests/cli/*_test.sh
 
 # As many jobs as there are CPUs, unless make was told otherwise.
@@ -297,7 +300,7 @@ asan-tests: $(C_TESTS) $(SUPERVISE)
 # Fetches qemu and a kernel: no part of `make test`.
 test-vm:
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install vm$(if $(SYSROOT),-$(ARCH))
-	@$(MAKE) --no-print-directory tests
+	@$(MAKE) --no-print-directory programs
 	@ARCH=$(ARCH) tests/vm/run
 
 # Installs debootstrap, and takes half an hour: no part of `make test`. What is committed is what is tested.
@@ -418,9 +421,11 @@ demo-programs: uplua $(EXAMPLES)
 bench-programs: uplua $(TARGETS) $(EXAMPLES) $(BENCH)
 	@:
 
+# .ci/run has gcc say what it warns of where it builds.
+LINT_CC ?= gcc clang
 lint: uplua | $(CHECKED)
 	@LUAJIT='$(LUAJIT)' tools/lint.sh
-	@for cc in gcc clang; do \
+	@for cc in $(LINT_CC); do \
 	    if command -v $$cc >/dev/null; then \
 	        printf '  %-5s %s\n' LINT "all files with $$cc -Werror"; \
 	        $(MAKE) $(PARALLEL) --no-print-directory -s BUILD=build/lint-$$cc CC=$$cc WERROR=-Werror V=1 lint-objects || exit 1; \
