@@ -5,8 +5,8 @@ funclatency: how long do functions take?
 
 measures each call of the functions, from entry to return, and prints at the end the number of calls and the
 percentiles, those first in which most time was spent. Times are of the clock: what a function waits for counts. A
-function's time includes that of those that it calls, and of their probes; what its own take is taken off, and told at
-the end.
+function's time includes that of those that it calls. What probes take is taken off: the function's own, and those of
+functions that it calls. Where the latter are more than half, the report says so first.
 
   -c, --by-caller        by function and caller
   -b, --by WHAT          by WHAT and function: process, thread, cgroup, container, cpu, or an expression of the event
@@ -42,6 +42,7 @@ local options = up.args {
 if #options == 0 then up.args.fail "which functions? Give specs, such as libc:malloc" end
 
 local took = up.hdr(2, { unit = "ns" })
+local off = up.sum { unit = "ns" } -- what inner probes took
 
 local who = by.new(options.by or options.by_process and "process", { keys = options.key })
 local sums = by.sums(options.sum)
@@ -66,30 +67,60 @@ specs.probe(options, { returns = true }, function(e)
   local k = key(e)
   add(e, k)
   took[k]:add(e.elapsed)
+  off[k]:add(e.taken_off)
 end)
 
-local latencies = view.new {
-  { "func", "Function" },
-  options.by_caller and { "caller", "Called by" },
-  who and who.columns,
-  { "calls", "Calls", "count" },
-  { "p50", "p50", "ns" }, { "p90", "p90", "ns" }, { "p99", "p99", "ns" },
-  { "p999", "p99.9", "ns" }, { "p9999", "p99.99", "ns" }, { "max", "Longest", "ns" },
-  { "sum", "Total", "ns" },
-  sums.columns, options.histogram and { "histogram", "Histogram", "histogram" },
-  by = "sum", top = options.top,
-}
+-- Below what a function's own probes are known to take off, no time can be told from another.
+local function time(field, title) return { field, title, "ns", zero = "< 100 ns" } end
+
+local function columns(inner)
+  return view.new {
+    { "func", "Function" },
+    options.by_caller and { "caller", "Called by" },
+    who and who.columns,
+    { "calls", "Calls", "count" },
+    time("p50", "p50"), time("p90", "p90"), time("p99", "p99"),
+    time("p999", "p99.9"), time("p9999", "p99.99"), time("max", "Longest"),
+    time("sum", "Total"), inner and { "error", "±", "ns", zero = "" },
+    view.is_data() and { "taken_off", "Taken off", "ns" },
+    sums.columns, options.histogram and { "histogram", "Histogram", "histogram" },
+    by = "sum", top = options.top,
+  }
+end
+local latencies, with_error = columns(false), columns(true)
+
+-- Of what inner probes took: they are measured on functions that do nothing, on a CPU that has it easier or harder.
+local UNKNOWN = 0.2
+
+-- Says of which of ROWS more than half of the time went into probes of functions that they call, and what to do.
+-- Returns whether there are any.
+local function explain_inner(rows)
+  local most, names, count = nil, {}, 0
+  for _, row in ipairs(rows) do
+    if row.taken_off > row.sum then
+      if not names[row.func] then names[row.func], count = true, count + 1 end
+      if not most or row.taken_off > most.taken_off then most = row end
+    end
+  end
+  if not most then return false end
+  local name = text.escape(most.func)
+  up.printf("Probes of the calls within %s took %s of its %s%s.\nThat is taken off, as far as it is known (±); " ..
+    "for its own time probe %s alone.\n\n", name, text.time(most.taken_off), text.time(most.taken_off + most.sum),
+    count > 1 and (", and most of the time of %s"):format(text.plural(count - 1, "other function")) or "", name)
+  return true
+end
 
 -- The first line of a stack of one frame.
 local function caller_of(stack) return tostring(stack):match "%s*([^\n]*)" end
 
-local named, functions = {}, 0
-
 up.report(options.interval, function()
   sums:take()
   local rows = {}
+  local inner = off:take()
   for key, h in took:take():pairs() do
     local row = sums:fill({ func = key, calls = h.count, max = h.max, sum = h.sum, histogram = h, behind = h }, key)
+    row.taken_off = tonumber(inner[key] or 0)
+    row.error = row.taken_off * UNKNOWN
     for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9, p9999 = 99.99 } do row[name] = h:percentile(p) end
     if several or who or options.by_caller then row.func, row.probe = key[1], key[2] end
     if who then
@@ -98,11 +129,10 @@ up.report(options.interval, function()
     end
     if options.by_caller then row.caller = caller_of(key[4]) end
     rows[#rows + 1] = row
-    if not named[row.func] then named[row.func], functions = true, functions + 1 end
   end
   if several then specs.name_apart(rows, options) end
   if latencies:data(rows) then return end
-  for _, row in ipairs(latencies:print(rows)) do
+  for _, row in ipairs((explain_inner(rows) and with_error or latencies):print(rows)) do
     if options.histogram then
       local where = (row.caller and " from " .. row.caller or "") .. (row.who and " in " .. text.escape(row.who) or "")
       up.printf("\n%s%s\n%s\n", row.func, where, row.histogram)
@@ -112,7 +142,5 @@ end, { tables = true })
 
 up.at_exit(function()
   local net = up.probe_cost()
-  if not net then return end
-  up.printf("Times of functions are %s%s.\n", net,
-    functions > 1 and "; one that calls others of these has their probes in its time" or "")
+  if net then up.printf("Times of functions are %s.\n", net) end
 end)

@@ -28,9 +28,9 @@
 --
 -- Units: "text" (the default; to the left), "number" (as it is), "count" (1,234,567), "bytes" (1.2 MB), "ns" (1.2 ms),
 -- "percent" (12.3 %), "ratio" (0.12), "clock" (12:34:56.123456 of an event's time), "bar" (of 0 to 1), "spark" (of a
--- list of numbers), "histogram" (in data only: people get it below the table). A field that is nil is an empty cell.
--- Cells are escaped. On a narrow terminal the widest texts are cut, then the lines. No two columns have one field or
--- one title.
+-- list of numbers), "histogram" (in data only: people get it below the table). A field that is nil is an empty cell;
+-- with zero = "< 100 ns" in a column that is what people see for 0. Cells are escaped. On a narrow terminal the widest
+-- texts are cut, then the lines. No two columns have one field or one title.
 local C            = require("uplua.contract").C
 local failure      = require "uplua.base.failure"
 local format       = require "uplua.objects.format"
@@ -94,7 +94,9 @@ local function check_column(i, given)
       :format(i, tostring(unit), near, table.concat(text.keys(UNITS), ", ")), 4)
   end
   local width = given[4] or unit == "clock" and CLOCK_WIDTH or 0
-  return { field = given[1], title = given[2], unit = unit, width = width, show = UNITS[unit],
+  local show, zero = UNITS[unit], given.zero
+  local function show_or_zero(value) return value == 0 and zero or show(value) end
+  return { field = given[1], title = given[2], unit = unit, width = width, show = zero and show_or_zero or show,
            to_the_left = TO_THE_LEFT[unit], option = given.option }
 end
 

@@ -122,7 +122,7 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     compiler->exits = false;
     compiler->calls = NULL;
     compiler->calls_count = 0;
-    compiler->net = false;
+    compiler->net = compiler->sums = false;
     compiler->walks = NULL;
     for (size_t i = 0; i < count; i++) {
         stop_if_asked(compiler);
@@ -157,10 +157,11 @@ static void compile(struct compiler *compiler, struct handler *handlers, size_t 
     compile_expect(compiler, NULL, maps_declare(compiler, compiler->result));
     compile_expect(compiler, NULL, state_declare(options, count, compiler->result));
     compile_expect(compiler, NULL, scratch_declare(compiler, compiler->result));
+    compile_expect(compiler, NULL, elapsed_declare(compiler, compiler->result));
     add_counters(compiler, LEDGER_COUNTERS, compiler->ledger_count);
     add_counters(compiler, EXITED_COUNTERS, compiler->exits);
     add_counters(compiler, TURN_COUNTERS, compiler->turns);
-    add_counters(compiler, COST_COUNTERS, compiler->net ? 2 * COST_ENTRIES : 0);
+    add_counters(compiler, COST_COUNTERS, compiler->net ? COST_PARTS * COST_ENTRIES : 0);
     add_counters(compiler, ZERO_COUNTERS, ZERO_WORDS);
 }
 

@@ -29,11 +29,15 @@ struct cost_run *cost_begin_for(const struct handler *handlers, size_t count)
 
 void cost_write(volatile uint64_t *counters)
 {
-    for (unsigned way = 0; way < COST_WAYS && counters; way++)
-        for (unsigned entry = 0; entry < ENTRIES; entry++) {
-            const struct cost *cost = cost_of((enum cost_way)way, (enum entry)entry);
-            counters[way * COST_ENTRIES + entry] = cost ? cost->ns : 0;
-        }
+    for (unsigned entry = 0; entry < ENTRIES && counters; entry++) {
+        const struct cost *parts[COST_PARTS] = {
+            [COST_AT_RETURN] = cost_of(COST_OF_RETURN, (enum entry)entry),
+            [COST_AT_EXIT] = cost_of(COST_OF_EXIT, (enum entry)entry),
+            [COST_AROUND] = cost_around((enum entry)entry),
+        };
+        for (unsigned part = 0; part < COST_PARTS; part++)
+            counters[part * COST_ENTRIES + entry] = parts[part] ? parts[part]->ns : 0;
+    }
 }
 
 /* cost.again(counters …): measures anew, and tells the handlers that have these (loaded:address) */
@@ -56,12 +60,18 @@ static int cost_known(lua_State *L)
         const struct cost *cost = cost_of((enum cost_way)(i / ENTRIES), (enum entry)(i % ENTRIES));
         if (!cost)
             continue;
-        lua_createtable(L, 0, 5); /* list one */
+        const struct cost *around = i / ENTRIES == COST_OF_RETURN ? cost_around((enum entry)(i % ENTRIES)) : NULL;
+        lua_createtable(L, 0, 8); /* list one */
         core_set_string(L, "entry", entry_names[i % ENTRIES]);
         core_set_boolean(L, "exits", i / ENTRIES == COST_OF_EXIT);
         core_set_number(L, "ns", cost->ns);
         core_set_number(L, "low", cost->low);
         core_set_number(L, "high", cost->high);
+        if (around) {
+            core_set_number(L, "around", around->ns);
+            core_set_number(L, "around_low", around->low);
+            core_set_number(L, "around_high", around->high);
+        }
         lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
     }
     return 1;

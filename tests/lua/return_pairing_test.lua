@@ -72,9 +72,9 @@ local n = up.count()
 up.uretprobe(F .. "deep", function(e) n[e.ret > 37 * 38 / 2]:inc() end)
 up.at_exit(function() for k, v in n:pairs() do print(k, v) end end)
 ]], "true\t:64", ":37 " .. DEEP)
-check("each outer call takes longer than the one in it", [[
+check("each outer call takes longer than the one in it, with its probes", [[
 local times = up.hash()
-up.uretprobe(F .. "deep", function(e) times[{ e.tid, e.arg0 }] = e.elapsed end)
+up.uretprobe(F .. "deep", function(e) times[{ e.tid, e.arg0 }] = e.elapsed + e.taken_off end)
 up.at_exit(function()
   local longer = 0
   for k, elapsed in times:pairs() do

@@ -38,8 +38,11 @@ A handler is a function of one argument, the event:
       [[`usdt`: the arguments as the program declares them, and their number]],
       kinds = "fentry fexit usdt raw_tracepoint syscall sysreturn" },
     { [[`e.elapsed: ns`]],
-      [[`uretprobe`, `kretprobe`, `sysreturn`: ns since the entry; in `uretprobe` net of what the function's own
-        probes take (`up.probe_cost()`), and never below 0]],
+      [[`uretprobe`, `kretprobe`, `sysreturn`: ns since the entry; in `uretprobe` net of what probes take, the
+        function's own (`up.probe_cost()`) and those of calls within (`e.taken_off`), and never below 0]],
+      kinds = "uretprobe kretprobe sysreturn" },
+    { [[`e.taken_off: ns`]],
+      [[what probes of calls within this one took, which `e.elapsed` is net of ([handlers.md](handlers.md))]],
       kinds = "uretprobe kretprobe sysreturn" },
     { [[`e.ret: integer`]],
       [[`uretprobe`, `kretprobe`, `fexit`, `sysreturn`: return value, the whole register unless the probe has `typed

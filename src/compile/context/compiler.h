@@ -37,6 +37,7 @@ struct compiler {
     uint32_t scratch_size;        /* bytes of the largest handler's scratch memory; 0: none needs any */
     unsigned turns;               /* words of the counters `uplua_turns` */
     bool net;                     /* a handler wants COST_COUNTERS */
+    bool sums;                    /* one wants the threads' sums of what probes take (lower/elapsed.c) */
     const struct position *walks; /* of a handler that takes stacks of processes; NULL: none does */
 };
 

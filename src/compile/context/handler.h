@@ -19,9 +19,9 @@ struct sites;
 #define EXECUTED_END_PROGRAM "uplua_exits"
 
 /*
- * The counters of an object with the probes' own time, in ns, in a call of a function that does nothing. They are
- * ordered by the way in which its return is seen (enum cost_way of probe/attach/cost.h), COST_ENTRIES each, by enum
- * entry of probe/probe.h.
+ * The counters of an object with the probes' own time, in ns, in a call of a function that does nothing: between their
+ * looks at the clock, by the way in which its return is seen, and outside of their programs. COST_ENTRIES each, by enum
+ * entry of probe/probe.h; written by src/lua/cost.c.
  */
 #define COST_COUNTERS "uplua_costs"
 /* Others: what was lost, a word for each cause (struct ledger_entry); the status that a handler ended the run with; the
@@ -30,7 +30,7 @@ struct sites;
 #define EXITED_COUNTERS "uplua_exited"
 #define TURN_COUNTERS "uplua_turns"
 #define ZERO_COUNTERS "uplua_zeros"
-enum { COST_ENTRIES = 4 };
+enum { COST_AT_RETURN, COST_AT_EXIT, COST_AROUND, COST_PARTS, COST_ENTRIES = 4 };
 
 /* A handler. The caller fills the first part; the compiler the rest. */
 struct handler {

@@ -36,6 +36,7 @@ enum event_source {
     EVENT_GIVEN,
     EVENT_RETURN,
     EVENT_ELAPSED,
+    EVENT_TAKEN_OFF,
     EVENT_IP,
     EVENT_STACK_POINTER,
     EVENT_CALLER,

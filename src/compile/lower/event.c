@@ -135,6 +135,7 @@ static void session(struct lower *lower)
     /* a bool: the low byte counts */
     machine_branch(program, BPF_JSET, returns, operand_immediate(1), at_return, at_entry);
     machine_place(program, at_entry);
+    elapsed_enter(lower);
     state_expect_awake(lower, 1); /* 1: it needs no return */
     filter_lower(lower, 1, true);
     reentry_expect_call(lower, 1);
@@ -210,6 +211,7 @@ struct program *probe_entry_half(struct lower *lower)
     const char *name = arena_format(lower->function->arena, "uplua_handler%zu_entry", lower->function->handler_number);
     memcpy(handler->entry_program, name, strlen(name) + 1);
     begin_program(lower, name, provider_attach_type(provider_of(lower), handler->at_entry));
+    elapsed_enter(lower);
     state_expect_awake(lower, 0);
     filter_lower(lower, 0, false);
     reentry_expect_call(lower, 0);
@@ -368,6 +370,7 @@ static struct operand field_value(struct lower *lower, const struct event_field 
     case EVENT_GIVEN:
     case EVENT_REGISTER:
     case EVENT_ELAPSED:
+    case EVENT_TAKEN_OFF:
     case EVENT_PROBE:  /* a constant since build.c */
     case EVENT_PARENT: /* a read since then */
     case EVENT_VALUE:
@@ -401,6 +404,8 @@ void probe_event_field(struct lower *lower, struct value *value)
             place->present = place->value;
         if (event->source == EVENT_ELAPSED)
             place->value = elapsed_value(lower, place->value, probe_is_at_exit(lower));
+        if (event->source == EVENT_TAKEN_OFF)
+            place->value = elapsed_taken_off(lower, place->value);
     } else if (event->source == EVENT_GIVEN) {
         argument_lower(lower, value);
     } else if (event->source == EVENT_REGISTER) {

@@ -472,6 +472,7 @@ static void value_lower(struct lower *lower, struct value *value)
         machine_call(program, BPF_FUNC_send_signal, OPERANDS(operand_immediate(SIGSTOP)));
         return;
     case IR_RETURN:
+        elapsed_leave(lower);
         return machine_exit(program, 0);
     default:
         return maps_lower(lower, value);

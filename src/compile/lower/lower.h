@@ -50,8 +50,10 @@ struct lower {
     size_t phi_count;
     struct saved *saved;
     size_t saved_count;
-    const struct pairing *pairing;   /* how that reaches the return; NULL: nothing is to be done at the entry */
-    struct operand returned;         /* the time at which the return half began, where the handler asks for e.elapsed */
+    const struct pairing *pairing; /* how that reaches the return; NULL: nothing is to be done at the entry */
+    /* elapsed.c: when the entry half began; the address of the thread's sum of what probes take; when the return half
+     * began; the sum then */
+    struct operand entered, sum, returned, taken;
     struct operand result;           /* e.ret of a system call */
     struct fatal_losses fatal[2][2]; /* by the program's result, and whether scratch memory has to be given back */
 };
@@ -301,6 +303,13 @@ void executed_note(struct compiler *compiler, const struct compile_options *opti
 
 /* --- elapsed.c --- */
 
+/* Whether EVENT is e.elapsed or e.taken_off, whose saved words are written here. */
+bool elapsed_is_of_time(const struct event_field *event);
+/* At the entry, before all else: notes the time, where it is wanted. */
+void elapsed_enter(struct lower *lower);
+/* At the entry, before the call counts as seen: makes what it needs; where that fails, a loss ends the program with
+ * FAILED. */
+void elapsed_prepare(struct lower *lower, int64_t failed);
 /*
  * At the entry, behind all else: stores the time, where the handler asks for e.elapsed, at its place among the saved
  * words at BASE + OFFSET. What a program does behind that counts for the function that it is put on.
@@ -308,8 +317,17 @@ void executed_note(struct compiler *compiler, const struct compile_options *opti
 void elapsed_begin(struct lower *lower, struct operand base, int64_t offset);
 /* At the return, before all else, so that what the program itself does does not count either: notes the time. */
 void elapsed_end(struct lower *lower);
-/* e.elapsed of what began at BEGAN, never below 0. AT_EXIT: the probe stands on the return instruction. */
+/* At the return, once the entry is known: what probes have taken so far, and adds this call's own traps; goes to
+ * UNKNOWN where the entry has not been seen. */
+void elapsed_recover(struct lower *lower, struct machine_block *unknown);
+/* Where the handler ends: adds what it took. */
+void elapsed_leave(struct lower *lower);
+/* e.elapsed of a call whose entry has saved BEGAN, never below 0. AT_EXIT: the probe stands on the return instruction.
+ * And e.taken_off, of one that has saved BEFORE. */
 struct operand elapsed_value(struct lower *lower, struct operand began, bool at_exit);
+struct operand elapsed_taken_off(struct lower *lower, struct operand before);
+/* Declares the map of the threads' sums, where a handler needs it. 0 or -errno. */
+int elapsed_declare(const struct compiler *compiler, struct object *result);
 
 /* --- event.c --- */
 

@@ -115,7 +115,7 @@ static void save(struct lower *lower, int64_t failed)
         machine_store(program, BPF_DW, operand_slot(values, 0), 0, operand_immediate(0));
     bool timed = false;
     for (size_t i = 0; i < lower->saved_count; i++) {
-        bool of_time = lower->saved[i].event->source == EVENT_ELAPSED;
+        bool of_time = elapsed_is_of_time(lower->saved[i].event);
         timed |= of_time;
         machine_store(program, BPF_DW, operand_slot(values, 0), 8 * (int64_t)i,
                       of_time ? operand_immediate(0) : probe_entry_value(lower, lower->saved[i].event));

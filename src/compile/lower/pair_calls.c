@@ -84,6 +84,7 @@ static void save(struct lower *lower, int64_t failed)
     struct operand kept = pairing_storage(program, probe_calls_map(lower), task, BPF_LOCAL_STORAGE_GET_F_CREATE);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
                       probe_loss(lower, "no memory for a call: not seen", failed));
+    elapsed_prepare(lower, failed);
     struct operand link = operand_immediate(0);
     if (arch_cpu.return_address >= 0)
         link = machine_load(program, BPF_DW, lower->context, arch_cpu.return_address);
@@ -127,6 +128,7 @@ static void recover(struct lower *lower)
     lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST),
                       unknown_unless_detached(program, number, unknown));
     pairing_load(lower, values_of(lower, kept, number), sizeof(struct calls));
+    elapsed_recover(lower, unknown);
 }
 
 static int declare(struct lower *lower, struct object *result)

@@ -140,6 +140,8 @@ static struct operand refused_value(struct lower *lower, struct operand kept, co
 {
     if (event->source == EVENT_ELAPSED)
         return lower->returned; /* e.elapsed is 0 */
+    if (event->source == EVENT_TAKEN_OFF)
+        return operand_immediate(0);
     if (event->source == EVENT_CALL)
         return machine_load(lower->program, BPF_DW, kept, offsetof(struct system_calls, number));
     return probe_entry_value(lower, event);

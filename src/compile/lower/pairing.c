@@ -7,7 +7,7 @@ struct operand *pairing_values(struct lower *lower)
 {
     struct operand *values = arena_allocate(lower->program->arena, (lower->saved_count + 1) * sizeof *values);
     for (size_t i = 0; i < lower->saved_count; i++)
-        if (lower->saved[i].event->source != EVENT_ELAPSED)
+        if (!elapsed_is_of_time(lower->saved[i].event))
             values[i] = probe_entry_value(lower, lower->saved[i].event);
     return values;
 }
@@ -15,7 +15,7 @@ struct operand *pairing_values(struct lower *lower)
 void pairing_store(struct lower *lower, struct operand base, int64_t offset, const struct operand *values)
 {
     for (size_t i = 0; i < lower->saved_count; i++)
-        if (lower->saved[i].event->source != EVENT_ELAPSED)
+        if (!elapsed_is_of_time(lower->saved[i].event))
             machine_store(lower->program, BPF_DW, base, offset + 8 * (int64_t)i, values[i]);
     state_count_entry(lower);
     elapsed_begin(lower, base, offset);

@@ -39,7 +39,7 @@ const struct provider provider_kprobe = {
 const struct provider provider_kretprobe = {
     .name = "kretprobe",
     BY_KPROBE,
-    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
+    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED) | FIELD(TAKEN_OFF),
     .result = result,
     .pairing = &pairing_by_map,
 };

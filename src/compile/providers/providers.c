@@ -46,6 +46,7 @@ static const struct event_field fields[] = {
     {.name = "nr", .type = {.kind = TYPE_I64, .bits = 32}, .source = EVENT_CALL, .of_entry = true},
     {.name = "ret", .type = {.kind = TYPE_I64}, .source = EVENT_RETURN},
     {.name = "elapsed", .type = {.kind = TYPE_I64}, .source = EVENT_ELAPSED, .of_entry = true},
+    {.name = "taken_off", .type = {.kind = TYPE_I64}, .source = EVENT_TAKEN_OFF, .of_entry = true},
     {.name = "ip", .type = {.kind = TYPE_U64}, .source = EVENT_IP},
     {.name = "sp", .type = {.kind = TYPE_U64}, .source = EVENT_STACK_POINTER},
     {.name = "caller", .type = {.kind = TYPE_U64}, .source = EVENT_CALLER},

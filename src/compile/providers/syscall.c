@@ -29,7 +29,7 @@ const struct provider provider_syscall = {
 const struct provider provider_sysreturn = {
     .name = "sysreturn",
     BY_SYSCALL,
-    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
+    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED) | FIELD(TAKEN_OFF),
     .result = result,
     .pairing = &pairing_of_syscall,
 };

@@ -42,7 +42,7 @@ const struct provider provider_uretprobe = {
     .name = "uretprobe",
     BY_UPROBE,
     .measured = true,
-    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED),
+    .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED) | FIELD(TAKEN_OFF),
     .result = result,
     .pairing = &pairing_by_storage,
 };

@@ -12,6 +12,7 @@
 #include "arch/arch.h"
 #include "probe/attach/own_function.h"
 #include "sys/bpf.h"
+#include "sys/clock.h"
 #include "sys/feature.h"
 
 enum {
@@ -37,8 +38,8 @@ struct cost_run {
  * What is known, and where the probes note their times. It is the process's: where several runs measured the same
  * functions, each would count the others' probes, too.
  */
-static struct {
-    struct cost cost;
+static struct known {
+    struct cost cost, around;
     struct clock_log *log; /* NULL: it is not known */
 } kinds[KINDS];
 
@@ -96,42 +97,69 @@ static int by_number(const void *a, const void *b)
 }
 
 /*
- * Calls the function for ENTRY COUNT times and some. Before each call the kernel does other work, as in traced
- * programs. In a loop of nothing but these calls, its code would be in the CPU's caches more than it ever is there.
+ * Calls the function for ENTRY COUNT times and some, and with TOOK notes what each call of the COUNT last took.
+ * Without, the kernel does other work before each call, as in traced programs. In a loop of nothing but these calls,
+ * its code would be in the CPU's caches more than it ever is there.
  */
-static void call(enum entry entry, size_t count)
+static void call(enum entry entry, size_t count, uint64_t *took)
 {
     char text[512];
-    int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    int file = took ? -1 : open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; i < FIRST_CALLS + count; i++) {
         ssize_t ignored = file < 0 ? 0 : pread(file, text, sizeof text, 0);
         (void)ignored;
+        uint64_t began = took ? clock_now() : 0;
         arch_call_empty(entry);
+        if (took && i >= FIRST_CALLS)
+            took[i - FIRST_CALLS] = clock_now() - began;
     }
     if (file >= 0)
         close(file);
 }
 
-/*
- * Measures what COUNT calls take, by what their probes note in LOG, and puts it into *COST. 0, or -ENODATA: they note
- * something else.
- */
-static int measure(enum entry entry, struct clock_log *log, size_t count, struct cost *cost)
+/* Puts what COUNT times in TOOK say into *COST. */
+static void conclude(uint64_t *took, size_t count, struct cost *cost)
 {
-    uint64_t took[CALLS];
-    log->count = 0;
-    call(entry, count);
-    if (log->count != 2 * (FIRST_CALLS + count))
-        return -ENODATA;
-    const uint64_t *times = log->times + (size_t)2 * FIRST_CALLS;
-    for (size_t i = 0; i < count; i++)
-        took[i] = times[2 * i + 1] - times[2 * i];
     qsort(took, count, sizeof *took, by_number);
     uint64_t low = took[count / 10], high = took[count - 1 - count / 10];
     bool first = !cost->high;
     cost->ns = took[count / 2];
     cost->low = first || low < cost->low ? low : cost->low;
     cost->high = high > cost->high ? high : cost->high;
+}
+
+/* What two looks at the clock, one right after the other, are apart. */
+static uint64_t look(void)
+{
+    uint64_t took[CALLS_AGAIN];
+    for (size_t i = 0; i < CALLS_AGAIN; i++) {
+        uint64_t began = clock_now();
+        took[i] = clock_now() - began;
+    }
+    qsort(took, CALLS_AGAIN, sizeof *took, by_number);
+    return took[CALLS_AGAIN / 2];
+}
+
+/*
+ * Measures what COUNT calls take, by what their probes note in LOG and by the clock around them, for *KNOWN. 0, or
+ * -ENODATA: the probes note something else.
+ */
+static int measure(enum entry entry, struct clock_log *log, size_t count, struct known *known)
+{
+    uint64_t took[CALLS];
+    log->count = 0;
+    call(entry, count, NULL);
+    if (log->count != 2 * (FIRST_CALLS + count))
+        return -ENODATA;
+    const uint64_t *times = log->times + (size_t)2 * FIRST_CALLS;
+    for (size_t i = 0; i < count; i++)
+        took[i] = times[2 * i + 1] - times[2 * i];
+    conclude(took, count, &known->cost);
+    call(entry, count, took);
+    uint64_t clock = look();
+    for (size_t i = 0; i < count; i++)
+        took[i] -= took[i] < clock ? took[i] : clock;
+    conclude(took, count, &known->around);
     return 0;
 }
 
@@ -139,7 +167,7 @@ void cost_again(void)
 {
     for (unsigned kind = 0; kind < KINDS; kind++)
         if (kinds[kind].log)
-            measure((enum entry)(kind % ENTRIES), kinds[kind].log, CALLS_AGAIN, &kinds[kind].cost);
+            measure((enum entry)(kind % ENTRIES), kinds[kind].log, CALLS_AGAIN, &kinds[kind]);
 }
 
 /* Has a thread attach, to which no signal goes; without one it is done here. */
@@ -180,7 +208,7 @@ struct cost_run *cost_begin(unsigned wanted)
 
 int cost_finish(struct cost_run *run, struct probe_link **link, struct error *err)
 {
-    struct cost costs[KINDS] = {0};
+    struct known measured[KINDS] = {0};
     *link = NULL;
     if (!run)
         return 0;
@@ -189,11 +217,11 @@ int cost_finish(struct cost_run *run, struct probe_link **link, struct error *er
     int code = run->code;
     for (unsigned kind = 0; kind < KINDS && !code; kind++)
         if (run->wanted & 1u << kind)
-            code = measure((enum entry)(kind % ENTRIES), run->logs[kind / ENTRIES], CALLS, &costs[kind]);
+            code = measure((enum entry)(kind % ENTRIES), run->logs[kind / ENTRIES], CALLS, &measured[kind]);
     bool used[COST_WAYS] = {false};
     for (unsigned kind = 0; kind < KINDS && !code; kind++)
         if (run->wanted & 1u << kind) {
-            kinds[kind].cost = costs[kind];
+            kinds[kind] = measured[kind];
             kinds[kind].log = run->logs[kind / ENTRIES]; /* which stays */
             used[kind / ENTRIES] = true;
         }
@@ -224,4 +252,10 @@ const struct cost *cost_of(enum cost_way way, enum entry entry)
 {
     unsigned kind = ENTRIES * way + entry;
     return kinds[kind].log ? &kinds[kind].cost : NULL;
+}
+
+const struct cost *cost_around(enum entry entry)
+{
+    unsigned kind = ENTRIES * COST_OF_RETURN + entry;
+    return kinds[kind].log ? &kinds[kind].around : NULL;
 }

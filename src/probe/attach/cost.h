@@ -19,7 +19,8 @@ enum cost_way {
 
 /*
  * In ns: the median when it was measured last, and of all times that it was the smallest 10th and the largest 90th
- * percentile.
+ * percentile. What the traps of a call whose return the kernel replaces take outside of the programs is measured by the
+ * caller's own looks at the clock, in calls one right after the other: it matters where they are many.
  */
 struct cost {
     uint64_t ns, low, high;
@@ -46,3 +47,5 @@ void cost_again(void);
 void cost_forget(void);
 /* What the probes take in the WAY at an entry of the kind ENTRY; NULL: it is not known. */
 const struct cost *cost_of(enum cost_way way, enum entry entry);
+/* What the traps of a call take whose return the kernel replaces, outside of the two programs. */
+const struct cost *cost_around(enum entry entry);
