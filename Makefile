@@ -126,6 +126,13 @@ all: $(UPLUA)
 CHECKED := $(OUT)/.deps-checked
 
 $(CHECKED): tools/deps.sh
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh check $(if $(SYSROOT),$(ARCH),build)
+	@mkdir -p $(@D) && touch $@
+
+# … and of programs to trace.
+TESTS_CHECKED := $(OUT)/.tests-deps-checked
+
+$(TESTS_CHECKED): tools/deps.sh
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh check $(if $(SYSROOT),$(ARCH))
 	@mkdir -p $(@D) && touch $@
 
@@ -248,6 +255,7 @@ $(SUPERVISE): tools/supervise.c | $(CHECKED)
 	$(call say,CC,$<) $(CC) -std=gnu11 -O1 $(WARNINGS) -D_GNU_SOURCE -o $@ $<
 
 # What tests in Lua and shell run.
+$(TARGETS): | $(TESTS_CHECKED)
 programs: $(UPLUA) $(TARGETS) $(EXAMPLES) $(SUPERVISE)
 
 tests: programs $(C_TESTS)
@@ -382,7 +390,8 @@ test-strace:
 	@$(MAKE) --no-print-directory tests
 	@prove --timer --exec tools/test-one.sh tests/neighbours/systrace_test.lua
 
-demo: deps
+demo:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install build
 	@$(MAKE) --no-print-directory demo-programs
 	@examples/demo.sh
 

@@ -1,11 +1,10 @@
 #!/bin/sh
-# tools/deps.sh check     names the packages that the build and the tests need and that are missing; fails if there are any
-# tools/deps.sh install   installs them (apt-get; with sudo if not root); `install bench` also what `make bench` and `make test-neighbours`
-#                         compare with,
-#                         `install vm` also what `make test-vm` boots another kernel with, `install browser`, `install debugger`, `install arguments`
-#                         `install long`, `install slide`, `install deb` and `install fresh` what `make test-browser` and the others so named need; `check aarch64` and `install vm-aarch64` ask what
-#                         builds with ARCH=aarch64 need, and what boots such a machine; `install static` and `install static-aarch64` what
-#                         `make static` needs
+# tools/deps.sh check [WHAT]     names the packages of WHAT that are missing; fails if there are any
+# tools/deps.sh install [WHAT]   installs them (apt-get; with sudo if not root)
+# WHAT is `build`, what uplua is built with; or nothing, what the tests need, too; or this and more: `bench` what `make bench` and `make
+# test-neighbours` compare with; `vm` what `make test-vm` boots another kernel with; `browser`, `debugger`, `arguments`, `long`, `slide`, `deb`
+# and `fresh` what `make test-browser` and the others so named need; `aarch64` what builds with ARCH=aarch64 need, and `vm-aarch64` what boots
+# such a machine; `static` and `static-aarch64` what `make static` needs.
 # tools/deps.sh packages  names those that `install` installs where they are missing
 # Each row: Debian package, then what must be there. "cmd X": X in $PATH. "h X": the compiler finds the header X. "f X": the file X.
 # "lua X": LuaJIT finds the module X.
@@ -30,14 +29,17 @@ libreadline-dev     h   readline/readline.h
 libiberty-dev       h   libiberty/demangle.h
 lua-cjson           lua cjson
 zlib1g-dev          h   zlib.h
+liblzma-dev         h   lzma.h
+clang               cmd clang
+END
+    [ "$for_what" != build ] || return 0
+    cat <<END
 lowdown             cmd lowdown
 luarocks            cmd luarocks
-liblzma-dev         h   lzma.h
 g++                 cmd g++
 gfortran            cmd gfortran
 musl-tools          cmd musl-gcc
 libc6-arm64-cross   f   /usr/aarch64-linux-gnu/lib/libc.so.6
-clang               cmd clang
 llvm                cmd llvm-strip
 clang-format        cmd clang-format
 perl                cmd prove
@@ -109,7 +111,9 @@ packages=$(missing)
 
 case ${1:-check} in
 check)
-    echo "uplua needs packages that are missing here. Install them with \`make${for_what:+ ARCH=$for_what} deps\`, or:" >&2
+    how=
+    [ "$for_what" != aarch64 ] || how=' ARCH=aarch64'
+    echo "uplua needs packages that are missing here. Install them, and those of the tests, with \`make$how deps\`, or:" >&2
     echo "    apt-get install --no-install-recommends$packages" >&2
     exit 1
     ;;

@@ -1,62 +1,56 @@
 /*
- * Calls within calls: outer calls inner, one instruction or so, so many times; deeper calls itself. Before each it
- * runs the same code under other names and prints what that took by its own clock: "outer 1000 123456", in ns.
+ * Uses malloc, calloc, realloc and free a known number of times; to be run with libshim.so in LD_PRELOAD. Leaks 23
+ * blocks of 1,000 bytes in leak_nested and frees 101 others.
+ *
+ *   nested [wait]     prints "ready PID" first and waits for a byte on stdin; another byte ends it
  */
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
+#include <unistd.h>
 
-static uint64_t now(void)
+#include "noinline.h"
+
+static void *volatile keep[23];
+
+NOINLINE void leak_nested(unsigned i)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+    void *block = i % 2 ? calloc(1, 1000) : realloc(malloc(10), 1000);
+
+    keep[i] = block;
 }
 
-/* Some 1 us of work that a clock has no part in. */
-static inline __attribute__((always_inline)) long work(long n)
+NOINLINE void no_leak(unsigned i)
 {
-    for (int i = 0; i < 1000; i++)
-        __asm__ volatile("" : "+r"(n));
-    return n;
+    void *block = i % 2 ? malloc(i) : calloc(i + 1, 8);
+
+    __asm__ volatile("" : "+r"(block) : : "memory");
+    free(block);
 }
 
-#define FAMILY(suffix)                                                                                                 \
-    __attribute__((noinline)) long inner##suffix(long n)                                                               \
-    {                                                                                                                  \
-        return work(n);                                                                                                \
-    }                                                                                                                  \
-    __attribute__((noinline)) long outer##suffix(long count)                                                           \
-    {                                                                                                                  \
-        long sum = 0;                                                                                                  \
-        for (long i = 0; i < count; i++)                                                                               \
-            sum += inner##suffix(i);                                                                                   \
-        return sum;                                                                                                    \
-    }                                                                                                                  \
-    __attribute__((noinline)) long deeper##suffix(long depth)                                                          \
-    {                                                                                                                  \
-        return work(depth) + (depth > 0 ? deeper##suffix(depth - 1) : 0);                                              \
-    }
-
-FAMILY()
-FAMILY(_alone)
-
-static void run(const char *name, long (*alone)(long), long (*traced)(long), long n)
+static int wait_byte(void)
 {
-    uint64_t began = now();
-    volatile long sum = alone(n);
-    printf("%s %ld %llu\n", name, n, (unsigned long long)(now() - began));
-    sum += traced(n);
+    char byte;
+
+    return read(0, &byte, 1) == 1;
 }
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 23;
-    for (int i = 0; i < rounds; i++) {
-        run("outer", outer_alone, outer, 1000);
-        run("outer", outer_alone, outer, 0);
-        run("deeper", deeper_alone, deeper, 23);
+    static char output[4096];
+    int waits = argc > 1 && !strcmp(argv[1], "wait");
+
+    setvbuf(stdout, output, _IOLBF, sizeof(output));
+    if (waits) {
+        printf("ready %d\n", (int)getpid());
+        wait_byte();
     }
+    for (unsigned i = 0; i < 23; i++)
+        leak_nested(i);
+    for (unsigned i = 0; i < 101; i++)
+        no_leak(i);
+    printf("allocations %d frees %d leaked 23 bytes 23000\n", 23 + 12 + 101, 12 + 101);
+    if (waits)
+        wait_byte();
     return 0;
 }
