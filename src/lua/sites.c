@@ -195,22 +195,24 @@ static void summarise_names(lua_State *L, const struct sites *sites, bool wanted
     lua_setfield(L, -2, "symbol"); /* summary */
 }
 
-/* Sets `leaves` in the table on the top: where calls may be left, { { module, unwound, switches }, … }. */
+/* Sets `leaves` in the table on the top: where calls may be left, { { module, unwound, switches = a function, switcher
+ * = the file that has it }, … }. */
 static void summarise_leaves(lua_State *L, const struct sites *sites)
 {
     const struct site *before = NULL;
     lua_newtable(L); /* summary leaves */
     for (size_t i = 0; i < sites->count; i++) {
         const struct site *site = &sites->items[i];
-        if ((!site->unwound && !site->switches) ||
+        if ((!site->unwound && !site->switches.function) ||
             (before && strcmp(before->module, site->module) == 0 && before->unwound == site->unwound &&
-             before->switches == site->switches))
+             before->switches.function == site->switches.function))
             continue;
         before = site;
-        lua_createtable(L, 0, 3); /* summary leaves one */
+        lua_createtable(L, 0, 4); /* summary leaves one */
         core_set_string(L, "module", site->module);
         core_set_boolean(L, "unwound", site->unwound);
-        core_set_string(L, "switches", site->switches);
+        core_set_string(L, "switches", site->switches.function);
+        core_set_string(L, "switcher", site->switches.file);
         lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
     }
     lua_setfield(L, -2, "leaves");

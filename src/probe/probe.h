@@ -22,6 +22,11 @@ enum entry {
     ENTRIES,
 };
 
+/* How a program goes on on another stack: by which function, in which file; static, or NULL. */
+struct stack_switch {
+    const char *function, *file;
+};
+
 /* One place in one binary. */
 struct site {
     char *path;        /* what the kernel opens, e.g. /proc/4242/root/usr/lib/x86_64-linux-gnu/libc.so.6 */
@@ -47,12 +52,10 @@ struct site {
     uint64_t semaphore;
     /* a return probe: exceptions may pass through the code of its file, and meet the probe's return address */
     bool unwound;
-    /* a return probe: the function by which its program goes on on another stack, which a call left that way does not
-     * survive. Static */
-    const char *switches;
-    bool of_go;      /* in a program of Go, whose functions are called in another way than C's */
-    bool is_exit;    /* one of the instructions that the function returns by (probe/spec/return_sites.h) */
-    const char *why; /* it stands there, for people; NULL: nothing to say. Static */
+    struct stack_switch switches; /* a return probe: a call that is left that way ends the program */
+    bool of_go;                   /* in a program of Go, whose functions are called in another way than C's */
+    bool is_exit;                 /* one of the instructions that the function returns by (probe/spec/return_sites.h) */
+    const char *why;              /* it stands there, for people; NULL: nothing to say. Static */
     /* the function jumps to its own first instruction: how that is told from a call; NULL: it does not */
     struct reentries *reentries;
 };

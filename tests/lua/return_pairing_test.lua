@@ -114,8 +114,8 @@ check("threads that end in a call", pairs_of('F .. "last"', "e.ret == 7 and e.ar
 
 -- Functions that are left by going on on another stack: return probes end the program, probes on return instructions do
 -- not.
-local SWITCHES = 'uplua: coroutines or its libraries switch stacks (swapcontext): a call left so, ' ..
-                 'its return probed, ends the program; returns = "instructions" or --returns is safe\n'
+local SWITCHES = 'uplua: if coroutines switches stacks (swapcontext) within a function of coroutines whose return ' ..
+                 'is probed, the program ends: use --returns instructions, or returns = "instructions" in the script\n'
 local function coroutines(given, options)
   return target.uplua(([[%s -e 'n, C = count(), "./build/targets/coroutines:"
     uretprobe({ C .. "before", C .. "yields", C .. "after", C .. "returns" }, { %s }, function(e)

@@ -18,7 +18,7 @@ local SCRIPTS = {
   { "argdist", "libc:write -k e.arg2", "e.arg2 +Hits\n", "\n%d+ +%d" },
   { "funclatency", "libc:write", "Function +Calls +p50", "\nwrite +%d" },
   { "funcslower", "--min 0 libc:write", "Time +Process +TID +Took +Call\n", "write%(" },
-  { "syscalls", "-e", "System call +Calls +", "\nwrite +%d" },
+  { "syscalls", "--errors", "System call +Calls +", "\nwrite +%d" },
   { "systrace", "", "", "  write%(%d+, \"" },
   { "stat", "-i 0.5 syscall:write perf:page-faults", "Time +write +page%-faults\n.*\nSum +", "\n%S+ +[1-9][%d,]* +%d" },
   { "top", "-i 0.5 syscall:write", " hits of ", "redis%-server +%d+ +%d" },
@@ -27,7 +27,7 @@ local SCRIPTS = {
   { "runqlat", "-p", "Process +PID +Times +p50", "redis%-server +%d+ +%d" },
   { "execsnoop", "-x", "Time +Process +PID +Parent +Command\n" },
   { "opensnoop", "", "Time +Process +PID +Descriptor +Took +Path\n" },
-  { "trace", "-s syscall:write", "Time +Process +TID +Event\n", "  write%(fd=%d+, " },
+  { "trace", "-S syscall:write", "Time +Process +TID +Event\n", "  write%(fd=%d+, " },
   { "usdt", "count ./build/examples/shop:'*'", "Probe +Hits\n" },
   { "mallocleak", "0.5 2", "mallocleak: ", "redis%-server" },
 }
@@ -37,7 +37,7 @@ local SCRIPTS = {
 local function is_honest(text)
   local rest = ("\n" .. text):gsub("\nmallocleak: tracing [^\n]*",
     ""):gsub("\nmallocleak: [^\n]* std::bad_alloc [^\n]*", "")
-  rest = rest:gsub("\nuplua: [^\n]* switch stacks %(setcontext%): [^\n]*", ""):gsub("^\n", "")
+  rest = rest:gsub("\nuplua: if [^\n]* switches stacks %(setcontext%) [^\n]*", ""):gsub("^\n", "")
   rest = rest:gsub("uplua: not everything was seen:\n", ""):gsub("  [%d,]+ × [^\n]*\n", "")
   return rest == "" or rest
 end

@@ -14,8 +14,8 @@ local ways = {
     says = "%s %s code for exceptions: one that passes through a function whose return is probed ends the program",
   },
   switches = {
-    says = "%s or its libraries switch stacks (%s): a call left so, its return probed, ends the program; "
-      .. 'returns = "instructions" or --returns is safe',
+    says = "if %s switches stacks (%s) within a function of %s whose return is probed, the program ends: use "
+      .. '--returns instructions, or returns = "instructions" in the script',
   },
 }
 local own = run.part(function()
@@ -31,7 +31,7 @@ function lost_returns.note(leaves)
       if site[field] and not way.known[site.module] then
         way.known[site.module] = true
         way.new[#way.new + 1] = text.escape(site.module:match "[^/]*$")
-        way.by = site[field]
+        way.by, way.file = site[field], site.switcher
       end
     end
   end
@@ -50,7 +50,10 @@ function lost_returns.tell()
   if #unwound.new > 0 then
     loop.warn(ways.unwound.says:format(names_of(unwound.new), #unwound.new > 1 and "have" or "has"))
   end
-  if #switches.new > 0 then loop.warn(ways.switches.says:format(names_of(switches.new), switches.by)) end
+  if #switches.new > 0 then
+    local file = text.escape(switches.file:match "[^/]*$")
+    loop.warn(ways.switches.says:format(file, switches.by, names_of(switches.new)))
+  end
   unwound.new, switches.new = {}, {}
 end
 

@@ -309,7 +309,7 @@ int resolve_binaries(const struct spec *spec, const struct target *target, struc
 static int note_ways_out(const struct binary *binary, const struct target *target, struct site_list *list, size_t first,
                          struct error *err)
 {
-    const char *switches = NULL;
+    struct stack_switch switches = {0};
     int unwound = binary_unwinds(binary);
     if (unwound < 0 || switches_stacks(binary, target, &switches) < 0)
         return error_set(err, -ENOMEM, "out of memory");

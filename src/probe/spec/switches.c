@@ -53,44 +53,49 @@ static int find_in_binary(const struct binary *binary, const char **name)
     return found < 0 ? found : 0;
 }
 
-static int find_in_module(const struct module *module, const char **name)
+static int find_in_module(const struct module *module, struct stack_switch *result)
 {
     struct binary *binary;
-    *name = NULL;
+    *result = (struct stack_switch){0};
     for (size_t i = 0; i < known_count; i++)
         if (strcmp(known[i].path, module->path) == 0 && stamp_compare(&known[i].file, module->path) == STAMP_SAME) {
-            *name = known[i].name;
+            if (known[i].name)
+                *result = (struct stack_switch){known[i].name, known[i].path};
             return 0;
         }
-    int result = binary_open(module, &binary, NULL);
-    if (result < 0)
-        return result == -ENOMEM ? result : 0; /* what is no ELF file */
-    result = find_in_binary(binary, name);
+    int code = binary_open(module, &binary, NULL);
+    if (code < 0)
+        return code == -ENOMEM ? code : 0; /* what is no ELF file */
+    const char *name;
+    code = find_in_binary(binary, &name);
     const struct stamp file = stamp_of(&binary_elf(binary)->stat);
     binary_close(binary);
-    char *path = result ? NULL : strdup(module->path);
+    char *path = code ? NULL : strdup(module->path);
     struct known *added = path ? array_add(&known, &known_count, sizeof *known) : NULL;
-    if (added)
-        *added = (struct known){.path = path, .file = file, .name = *name};
-    else
+    if (!added) {
         free(path);
-    return result;
+        return code ? code : -ENOMEM;
+    }
+    *added = (struct known){.path = path, .file = file, .name = name};
+    if (name)
+        *result = (struct stack_switch){name, path};
+    return 0;
 }
 
-int switches_stacks(const struct binary *binary, const struct target *target, const char **name)
+int switches_stacks(const struct binary *binary, const struct target *target, struct stack_switch *result)
 {
     const struct module *module = binary_module(binary);
     struct modules modules = {0};
-    int result = find_in_module(module, name);
-    if (result || *name)
-        return result;
+    int code = find_in_module(module, result);
+    if (code || result->function)
+        return code;
     if (target && (target->count || target->command))
-        result = resolve_all(target, false, &modules, NULL);
+        code = resolve_all(target, false, &modules, NULL);
     else
-        result = library_closure("", module->path, false, &modules);
-    result = result == -ENOMEM ? result : 0; /* what cannot be found is not looked into */
-    for (size_t i = 0; i < modules.count && !result && !*name; i++)
-        result = find_in_module(&modules.items[i], name);
+        code = library_closure("", module->path, false, &modules);
+    code = code == -ENOMEM ? code : 0; /* what cannot be found is not looked into */
+    for (size_t i = 0; i < modules.count && !code && !result->function; i++)
+        code = find_in_module(&modules.items[i], result);
     modules_free(&modules);
-    return result;
+    return code;
 }

@@ -7,11 +7,12 @@
 #pragma once
 
 #include "probe/module/binary.h"
+#include "probe/probe.h"
 #include "probe/target.h"
 
 /*
- * The function by which BINARY, or what TARGET has mapped or its command is linked with, or without a target what
- * BINARY is linked with, may go on on another stack, into *NAME, static; NULL: none of those that are known. 0 or
+ * By which function of those that are known, and in which file, BINARY, or what TARGET has mapped or its command is
+ * linked with, or without a target what BINARY is linked with, may go on on another stack: both static, or NULL. 0 or
  * -ENOMEM.
  */
-int switches_stacks(const struct binary *binary, const struct target *target, const char **name);
+int switches_stacks(const struct binary *binary, const struct target *target, struct stack_switch *result);
