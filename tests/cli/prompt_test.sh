@@ -665,6 +665,30 @@ run "$uplua" "$D/saved.lua" -- true
 is "$status" 0 'what was saved is a script that runs'
 like "$out" '*at the end: 1*' '… and does what the session did'
 
+session 'what was saved is that file: to load it takes the place of what was typed' <<END
+< >
+> n = count() uprobe("libc:free", function(e) n:inc() end)
+< >
+> every("1s", function() end)
+< every
+> save "$D/kept.lua"
+< 2 entries
+> reload "$D/kept.lua"
+< kept.lua: 1 probe in the place of 1
+> #probes()
+< 1
+> uprobe("libc:malloc", function(e) return end)
+< attached
+> save "$D/kept_more.lua"
+< 2 entries
+> reload "kept_more.lua"
+< kept_more.lua: 2 probes in the place of 1
+> #probes(), probes[1].spec, probes[2].spec
+< 2	"libc:free"	"libc:malloc"
+^D
+END
+is "$(grep -c . "$D/kept_more.lua"), $(grep '^dofile' "$D/kept_more.lua")" "7, dofile \"$D/kept.lua\"" 'the one is loaded by the other'
+
 calls=$(own_copy build/targets/calls)
 session 'a closer look at a probe' -- sh -c "while [ ! -e $D/go ]; do echo; sleep 0.05; done >/dev/null; exec $calls 1" <<END
 < is ready

@@ -12,8 +12,8 @@ local files = {}
 
 local own = run.part(function()
   return {
-    -- path → { path, probes, undo, first, last }: what the file has declared, functions that take back the rest,
-    -- and the numbers of the shared objects that it has made
+    -- path → { path, probes, undo, first, last, typed }: what the file has declared, functions that take back the
+    -- rest, and the numbers of the shared objects that it has made; typed: it was typed, and saved as this file
     loaded = {},
     fresh = {}, -- the same of files that have run and whose probes are not attached yet
   }
@@ -35,6 +35,7 @@ function files.run_as(path, chunk, ...)
   end
   mine.fresh[#mine.fresh + 1] = entry
   capture.forget(debug.getinfo(chunk, "S").short_src)
+  if mine.loaded[path] and mine.loaded[path].typed then capture.forget "prompt" end
   return note(loop.taking(function(take_back) undo[#undo + 1] = take_back end, chunk, ...))
 end
 
@@ -43,14 +44,38 @@ function files.run(path, chunk, ...)
   return files.run_as(core.system.real_path(path) or path, chunk, ...)
 end
 
+-- Whether another file than ENTRY's has made the object ID: what was typed is all between.
+local function is_others(entry, id)
+  for _, other in pairs(entry.typed and own().loaded or {}) do
+    if other ~= entry and id >= other.first and id <= other.last then return true end
+  end
+  return false
+end
+
 -- The report passes over the shared objects that ENTRY has made, unless a variable still holds them, or one of HELD.
 local function pass_over(entry, held)
   held = held or {}
   for _, value in next, _G do held[value] = true end
   for id = entry.first, entry.last do
     local made = object.all()[id]
-    if not held[made] then rawset(made, "read", true) end
+    if not held[made] and not is_others(entry, id) then rawset(made, "read", true) end
   end
+end
+
+-- What was typed by now is what the file PATH declares, which has it: to load that takes the place of it. UNDO:
+-- functions that take back what it has done besides probes.
+function files.adopt(path, undo)
+  local mine, of_files = own(), {}
+  local entry = { path = core.system.real_path(path) or path, probes = {}, undo = { unpack(undo) }, typed = true,
+                  first = 1, last = #object.all() }
+  for before, other in pairs(mine.loaded) do
+    if other.typed then mine.loaded[before] = nil end -- saved once more
+    for _, probe in ipairs(other.typed and {} or other.probes) do of_files[probe] = true end
+  end
+  for _, probe in ipairs(handle.probes()) do
+    if not of_files[probe] then entry.probes[#entry.probes + 1] = probe end
+  end
+  mine.loaded[entry.path] = entry
 end
 
 local function end_all(undo)

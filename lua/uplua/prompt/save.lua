@@ -6,14 +6,17 @@ local save = {}
 
 local MOST = 1000 -- entries that are kept: as many as the history has
 
-local own = run.part(function() return { entries = {}, count = 0 } end)
+-- undo: functions that take back what the entries did besides probes; saved: name of a file → how many entries it has.
+local own = run.part(function() return { entries = {}, count = 0, undo = {}, saved = {} } end)
 
 -- What a script has no use for.
 local SHOWS = { "^=", "^%?", "^help%f[^%w_]", "^explain%f[^%w_]", "^bt%f[^%w_]", "^live%f[^%w_]", "^save%f[^%w_]",
                 "^probes%s*$", "^probes%s*%(%s*%)%s*$", "^print%f[^%w_]" }
 
--- Keeps SOURCE, an entry that has run without an error, if it does something: it is a statement, or a call.
-function save.keep(source)
+-- Keeps SOURCE, an entry that has run without an error, if it does something: it is a statement, or a call. UNDO:
+-- functions that take back what it did besides probes.
+function save.keep(source, undo)
+  for _, take_back in ipairs(undo) do table.insert(own().undo, take_back) end
   source = source:match "^%s*(.-)%s*$"
   for _, pattern in ipairs(SHOWS) do
     if source:find(pattern) then return end
@@ -30,6 +33,18 @@ local function loaded_by(entry)
   return (name == "dofile" or name == "reload") and file or nil
 end
 
+-- The number of the first entry of those that are kept whose place no file has taken: one to which entries were saved,
+-- and which was loaded afterwards, stands for these.
+local function first_typed()
+  local mine, first = own(), math.max(own().count - MOST, 0)
+  for i = first, mine.count - 1 do
+    local file = loaded_by(mine.entries[i % MOST])
+    local saved = file and mine.saved[file:match "[^/]*$"]
+    if saved and saved <= i then first = math.max(first, saved) end
+  end
+  return first
+end
+
 local function script(path)
   local mine = own()
   local shown = text.escape(path:match "[^/]+$")
@@ -43,7 +58,7 @@ local function script(path)
   end
   lines[#lines + 1] = 'local up = require "uplua"'
   lines[#lines + 1] = "setmetatable(_G, { __index = up })"
-  local first, of_probes, reloads = math.max(mine.count - MOST, 0), false, false
+  local first, of_probes, reloads = first_typed(), false, false
   for i = first, mine.count - 1 do
     of_probes = of_probes or mine.entries[i % MOST]:find "probes%s*%["
     reloads = reloads or mine.entries[i % MOST]:find "reload"
@@ -82,6 +97,8 @@ function save.command(path)
   local written, problem = file:write(content)
   local closed, late = file:close()
   if not (written and closed) then error(("save: %s: %s"):format(path, problem or late), 0) end
+  own().saved[path:match "[^/]*$"] = own().count
+  require "uplua.prompt.files".adopt(path, own().undo)
   print(("%s: %s"):format(path, text.plural(count, "entry", "entries")))
 end
 

@@ -145,6 +145,7 @@ local function take_back(undo, globals)
 end
 
 -- Runs chunk(...), compiles and attaches what it declared, and shows its values. On an error nothing of it stays.
+-- Returns whether it went well, and functions that take back what it did besides probes.
 local function execute(chunk, ...)
   local undo, globals = {}, keep_globals()
   local ok, values, n = loop.taking(function(fn) undo[#undo + 1] = fn end, xpcall, function(...)
@@ -163,7 +164,7 @@ local function execute(chunk, ...)
     take_back(undo, globals)
   end
   if not ok then failed(values) end
-  return ok
+  return ok, undo
 end
 
 -- Runs LINE, with the lines before it; WHOLE: those are in it (they were edited).
@@ -186,8 +187,9 @@ local function enter(line, whole)
   elseif leaves then
     loop.exit()
   elseif chunk then
-    if not execute(chunk) then return end
-    require "uplua.prompt.save".keep(source)
+    local done, undo = execute(chunk)
+    if not done then return end
+    require "uplua.prompt.save".keep(source, undo)
     local why_gone = advice.behind(source)
     if why_gone then say(why_gone) end
   else
