@@ -37,19 +37,22 @@ end)
 up.at_exit(function() print(m:get()) limit, T = 11, nil end)
 ]]
 local want = {
-  "4: 'T.sub.x' was 1 when the handler was compiled, and stays so there; " ..
-  "the script has made it 9: use up.var(1) for a value that changes",
-  "6: 'limit' was 5 when the handler was compiled, and stays so there; " ..
-  "the script has made it 7: use up.var(5) for a value that changes",
-  "6: 'n' was a count when the handler was compiled, and stays so there; the script has made it another",
-  "6: 'name' was 'x' when the handler was compiled, and stays so there; the script has made it 'abc\\x1b'",
-  "7: 'T.low' was 3 when the handler was compiled, and stays so there; " ..
-  "the script has made it 4: use up.var(3) for a value that changes",
-  "7: 'big' was 5 when the handler was compiled, and stays so there; " ..
-  "the script has made it 6: use up.var(5) for a value that changes",
-  "7: 'flag' was true when the handler was compiled, and stays so there; " ..
-  "the script has made it nil: use up.var(true) for a value that changes",
-  "9: 'undefined' was nil when the handler was compiled, and stays so there; the script has made it 5",
+  "4: 'T.sub.x' was 1 when the handler was compiled: that it is 9 now" ..
+  " does not change the handler; use up.var(1) for a value that changes",
+  "6: 'limit' was 5 when the handler was compiled: that it is 7 now" ..
+  " does not change the handler; use up.var(5) for a value that changes",
+  "6: 'n' was a count when the handler was compiled: that it is another now" ..
+  " does not change the handler",
+  "6: 'name' was 'x' when the handler was compiled: that it is 'abc\\x1b' now" ..
+  " does not change the handler",
+  "7: 'T.low' was 3 when the handler was compiled: that it is 4 now" ..
+  " does not change the handler; use up.var(3) for a value that changes",
+  "7: 'big' was 5 when the handler was compiled: that it is 6 now" ..
+  " does not change the handler; use up.var(5) for a value that changes",
+  "7: 'flag' was true when the handler was compiled: that it is nil now" ..
+  " does not change the handler; use up.var(true) for a value that changes",
+  "9: 'undefined' was nil when the handler was compiled: that it is 5 now" ..
+  " does not change the handler",
 }
 table.sort(warnings)
 for i = 1, math.max(#want, #warnings) do

@@ -182,8 +182,8 @@ local function warning(entry, value)
   local kind, before, now = type(entry.value), shown(entry.value), shown(value)
   if before == now then now = "another" end
   local is_plain = kind == "number" or kind == "boolean" or kind == "cdata"
-  local hint = is_plain and (": use up.var(%s) for a value that changes"):format(before) or ""
-  return ("%s: '%s' was %s when the handler was compiled, and stays so there; the script has made it %s%s"):format(
+  local hint = is_plain and ("; use up.var(%s) for a value that changes"):format(before) or ""
+  return ("%s: '%s' was %s when the handler was compiled: that it is %s now does not change the handler%s"):format(
     entry.place, entry.name, before, now, hint)
 end
 
