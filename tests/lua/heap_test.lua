@@ -51,7 +51,8 @@ do
   local r = run("cache", 0, "--fail-on-leak " .. STOPPED)
   is(r.uplua_status, 4, "a leak: exit status 4")
   like(r.out, "\n   4,968 bytes in 69 blocks lost, oldest [^\n]*\n     1,656 bytes in 23 blocks directly, "
-    .. "3,312 bytes in 46 blocks that only these lead to\n         lose%+0x%x+\n         make_cache%+",
+    .. "3,312 bytes in 46 blocks that only these lead to\n"
+    .. "         lose%+0x%x+ [^\n]*reach.c:%d+\n         make_cache%+",
     "what hangs below")
   -- Where the heap begins in the page in which .bss ends, as without random addresses on an emulated machine, the
   -- kernel has one mapping of both.
@@ -60,7 +61,7 @@ do
     tap.skip "the heap and .bss are one mapping"
   else
     like(r.out, "\n   7,272 bytes in 101 blocks held\n" .. TABLE .. ": 7,272 bytes in 101 blocks\n" ..
-      "         keep%+0x%x+\n", "the variable that holds")
+      "         keep%+0x%x+ [^\n]*reach.c:%d+\n", "the variable that holds")
     like(r.out, "\n" .. TABLE .. " → struct node.next: 7,272 bytes in 101 blocks\n", "over a block, by its field")
   end
 end

@@ -23,7 +23,7 @@ local function parse(text)
       stack = { bytes = number(bytes), blocks = number(blocks), frames = {} }
       table.insert(report.stacks, stack)
     elseif line:find "^         %S" then
-      table.insert(stack.frames, (line:match "^%s+(.-)%+0x%x+$"))
+      table.insert(stack.frames, (line:match "^%s+(.-)%+0x%x+%f[ %z]"))
     elseif line:find "^   and %S+ more stack" then
       report.more = line
     elseif line:find "there before" then
@@ -33,7 +33,7 @@ local function parse(text)
     elseif line:find " gone with the program " then
       report.gone = number(line:match "[%d,]+")
     elseif line:find "^      [%d,]+ bytes? in [%d,]+ blocks?: " then
-      table.insert(report.processes, line:match "^      (.*) %(pid %d+%)$")
+      table.insert(report.processes, line:match "^      (.*) %(pid %d+%)%f[,%z]")
     end
   end
   return reports
@@ -269,8 +269,9 @@ end
 -- called.
 local function mask(text)
   text = text:gsub("%(pid %d+%)", "(pid N)"):gsub("[%d.]+ [mun]?s([,\n])", "T%1"):gsub("[%d.]+ [KMG]?B/s", "R")
-    :gsub("%+0x%x+", "+X")
-  return (text:gsub("(\n +worker%+X)[^,:]-(\n\n)", "%1%2"))
+    :gsub("%+0x%x+", "+X"):gsub("which is [%d.]+ %% of the [%d.]+ KB", "which is N %% of the M")
+    :gsub(" /%S*/tests/targets/", " tests/targets/") -- where it is tested in another folder than it was built in
+  return (text:gsub("(\n +worker%+X[^\n]*).-(\n\n)", "%1%2"))
 end
 
 do
@@ -279,18 +280,21 @@ do
 mallocleak: leak (pid N), T, 171 allocations, 141 frees
 
    28,672 bytes in 7 blocks, 55.5 %, R, oldest T, newest T
-         leak_large+X
-         leak_large_level2+X
-         leak_large_level1+X
-         work+X
-         worker+X
+         leak_large+X tests/targets/leak.c:53
+         leak_large_level2+X tests/targets/leak.c:60
+         leak_large_level1+X tests/targets/leak.c:66
+         share (inlined) tests/targets/leak.c:104
+         work+X tests/targets/leak.c:112
+         worker+X tests/targets/leak.c:122
 
    23,000 bytes in 23 blocks, 44.5 %, R, oldest T, newest T
-         leak_small+X
-         work+X
-         worker+X
+         leak_small+X tests/targets/leak.c:45
+         share (inlined) tests/targets/leak.c:104
+         work+X tests/targets/leak.c:111
+         worker+X tests/targets/leak.c:122
 
    total 51,672 bytes in 30 blocks from 2 stacks
+   which is N % of the M that the process has to itself
 ]], "the report")
 end
 

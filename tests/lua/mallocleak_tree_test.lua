@@ -41,7 +41,9 @@ is(rows_of(run.out), [[
 2,743 13 5.2% stored
 2,743 13 5.2% main]], "eight stacks of one cause are one way, the heaviest first")
 like(run.out, "\n +Bytes  Blocks +Share  Allocating function, and who calls it\n", "the titles")
-like(run.out, "\n   total 52,590 bytes in 218 blocks from 12 stacks\n", "the total is of all")
+like(run.out, "\n   total 52,590 bytes in 218 blocks from 12 stacks\n" ..
+  "   which is [%d.]+ %% of the [%d.]+ KB that the process has to itself\n",
+  "the total is of all, and a share of the process's memory")
 
 run = attached("pairs", "--tree --top 2 --wrapper 'pool_*'")
 is(rows_of(run.out), [[

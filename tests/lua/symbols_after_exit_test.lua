@@ -6,13 +6,15 @@ local ok, is, like = tap.ok, tap.is, tap.like
 
 local RUNS = tap.fewer(target.has "uprobe_multi" and 20 or 5, 2) -- an attach to each function by itself takes a second
 
--- The frames of the stacks in TEXT, as mallocleak prints them, and how many of them have no function. A library may
--- have no symbols for its local functions: there its name will do.
+-- The frames of the stacks in TEXT, as mallocleak prints them, without places in the source, and how many of them have
+-- no function. A library may have no symbols for its local functions: there its name will do.
 local function frames(text)
   local all, unnamed = {}, 0
   for frame in text:gmatch "\n         (%S[^\n]*)" do
+    frame = frame:gsub(" %S+:%d+$", "")
     all[#all + 1] = frame
-    local named = frame:find "^[%w_]+%+0x%x+$" or frame:find "^l[id][^ ]*%.so[%d.]*%+0x%x+$"
+    local named = frame:find "^[%w_]+%+0x%x+$" or frame:find "^[%w_]+ %(inlined%)$"
+      or frame:find "^l[id][^ ]*%.so[%d.]*%+0x%x+$"
     if frame:find "unknown" or not named then unnamed = unnamed + 1 end
   end
   return all, unnamed

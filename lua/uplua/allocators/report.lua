@@ -73,7 +73,8 @@ end
 
 -- held(now, [older]) → the blocks that are held at NOW, at least OLDER ns old, by the stacks that have allocated them:
 -- a list of { bytes, blocks, oldest and newest (times of allocation), stack, name = stack:key() }, the most bytes
--- first; and the sum, { bytes, blocks, processes = a list of { bytes, blocks, name }, young = { bytes, blocks } that
+-- first; and the sum, { bytes, blocks, processes = a list of { bytes, blocks, name, memory = bytes that the process has
+-- to itself, nil where it has ended }, young = { bytes, blocks } that
 -- are younger, gone = how many are gone with the program that their process has executed another one from }.
 function Trace:held(now, older)
   if not self.with_stack then error("held: blocks have no stacks without the option stack of allocators.trace", 2) end
@@ -91,7 +92,7 @@ function Trace:held(now, older)
     end
   end)
   for process, h in pairs(processes) do
-    h.name = space.name(process)
+    h.name, h.memory = space.name(process), space.memory(process)
     table.insert(sum.processes, h)
   end
   table.sort(sum.processes, by_size)

@@ -206,4 +206,11 @@ function space.name(of)
   return ("%s (pid %d)"):format(name or proc.comm(pid) or "?", pid)
 end
 
+-- memory(of) → the bytes of memory that this process has to itself, in RAM or swapped out; nil where it has ended.
+function space.memory(of)
+  local status = proc.status(process_of(of))
+  local resident, swapped = status:match "RssAnon:%s*(%d+)", status:match "VmSwap:%s*(%d+)"
+  return resident and (tonumber(resident) + tonumber(swapped or 0)) * 1024
+end
+
 return space

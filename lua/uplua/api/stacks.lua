@@ -6,7 +6,7 @@ return {
     { "Stack", nil, "a stack of calls, as handlers take it" },
     { "Frame", nil, "an address with its names" },
     { "StackStyle", "{ offsets?: boolean, addresses?: boolean, modules?: boolean, lines?: boolean, "
-      .. "reverse?: boolean, one_line?: boolean|string }", "how s:text prints" },
+      .. "returned?: boolean, reverse?: boolean, one_line?: boolean|string }", "how s:text prints" },
   },
 
   {
@@ -20,8 +20,8 @@ return {
     { [[`s:folded(): string`]],
       [[`main;serve;zmalloc`, for flame graphs]] },
     { [[`s:text { … }`]],
-      [[as tostring, in a style: `offsets = false`, `addresses = true`, `modules = true`, `lines = true`, `reverse =
-        true`, `one_line = true`]],
+      [[as tostring, in a style: `offsets = false`, `addresses = true`, `modules = true`, `lines = true`, `returned =
+        true`, `reverse = true`, `one_line = true`]],
       defines = "`s:text(style?: StackStyle): string`" },
     { [[`s:key(): string`]],
       [[equal for stacks that print equally: to merge those of several processes]] },
@@ -30,7 +30,9 @@ return {
   },
 
   [==[
-`lines = true` prints `zmalloc+0x21 src/zmalloc.c:101`, and a line for each inlined function. `one_line = true` joins
+`lines = true` prints `zmalloc+0x21 src/zmalloc.c:101`, and a line for each inlined function; the path is from the
+current folder on, where it lies there. Of a stack of a `uretprobe` handler, `returned = true` takes the innermost line
+for that of the call which has just returned, not for what comes behind it. `one_line = true` joins
 the lines by ` < `; a text instead of true joins them by that text.
 
 Each stack is one object: stacks can be keys of tables. A frame is a table:

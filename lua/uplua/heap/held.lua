@@ -1,15 +1,14 @@
 -- What is held, by stack, for people.
-local text = require "uplua.base.text"
+local frames = require "uplua.heap.frames"
+local text   = require "uplua.base.text"
 
 local held = {}
 
 local plural, thousands = text.plural, text.thousands
-local INDENT = (" "):rep(9)
-
 local function sum_text(h) return ("%s in %s"):format(plural(h.bytes, "byte"), plural(h.blocks, "block")) end
 
-local function add_names(lines, h)
-  for line in h.name:gmatch "%s*([^\n]+)" do lines[#lines + 1] = INDENT .. line end
+local function add_frames(lines, h)
+  frames.add(lines, h)
   lines[#lines + 1] = ""
 end
 
@@ -33,7 +32,7 @@ local function add_stack(lines, h, options)
   lines[#lines + 1] = ("   %s%s%s"):format(sum_text(h), rates_text(h, options), ages)
   local grows = options.growth and options.growth:line(h.name)
   if grows then lines[#lines + 1] = "     " .. grows end
-  add_names(lines, h)
+  add_frames(lines, h)
 end
 
 -- "zmalloc < dictExpand < main", as many whole ones of NAMES as fit into WIDTH columns. SKIPPED: how many of those
@@ -141,11 +140,19 @@ function held.stacks(list, options)
   return lines
 end
 
+-- "12.3 % of ARTICLE 45.6 MB": of the memory that process H has to itself; nil where that cannot be told any more.
+local function memory_text(h, article)
+  return h.memory and h.memory > 0 and
+    ("%.1f %% of %s %s"):format(100 * h.bytes / h.memory, article, text.bytes(h.memory)) or nil
+end
+
 -- Adds what each process holds, where there are several that hold something.
 local function add_processes(lines, list, top)
   local shown = shown_of(list, top)
   for i = 1, #list > 1 and shown or 0 do
-    lines[#lines + 1] = ("      %s: %s"):format(sum_text(list[i]), text.escape(list[i].name))
+    local share = memory_text(list[i], "its")
+    lines[#lines + 1] = ("      %s: %s%s"):format(sum_text(list[i]), text.escape(list[i].name),
+      share and ", " .. share or "")
   end
   if #list > 1 then add_rest(lines, list, shown, "      ", "more process", "more processes") end
 end
@@ -155,6 +162,8 @@ end
 function held.total(list, sum, options)
   options = options or {}
   local lines = { ("   total %s from %s"):format(sum_text(sum), plural(#list, "stack")) }
+  local share = #sum.processes == 1 and memory_text(sum.processes[1], "the")
+  if share then lines[#lines + 1] = ("   which is %s that the process has to itself"):format(share) end
   add_processes(lines, sum.processes, options.top or 10)
   if sum.young.blocks > 0 then
     lines[#lines + 1] = ("   left out: %s that are younger than %s"):format(sum_text(sum.young),
@@ -179,7 +188,7 @@ function held.changes(list, sum, options)
   local lines, shown = {}, shown_of(list, options.top or 10)
   for i = 1, shown do
     lines[#lines + 1] = "   " .. change_text(list[i])
-    add_names(lines, list[i])
+    add_frames(lines, list[i])
   end
   if #list > shown then lines[#lines + 1] = ("   and %s"):format(plural(#list - shown, "more stack")) end
   lines[#lines + 1] = ("   in all %s from %s"):format(change_text(sum), plural(#list, "stack"))

@@ -1,11 +1,11 @@
 -- A proof for people.
+local frames  = require "uplua.heap.frames"
 local holders = require "uplua.heap.holders"
 local text    = require "uplua.base.text"
 
 local report = {}
 
 local plural = text.plural
-local INDENT = (" "):rep(9)
 
 local function sum_text(sum) return ("%s in %s"):format(plural(sum.bytes, "byte"), plural(sum.blocks, "block")) end
 
@@ -45,10 +45,6 @@ end
 
 -- --- stacks ---
 
-local function add_stack(lines, row)
-  for line in row.name:gmatch "%s*([^\n]+)" do lines[#lines + 1] = INDENT .. line end
-end
-
 -- What a stack has lost: "1,656 bytes in 23 blocks are lost: 72 bytes in 1 block, and 1,584 … below".
 local function add_lost(lines, row, now)
   for _, kind in ipairs { "proven", "suspected" } do
@@ -63,7 +59,7 @@ local function add_lost(lines, row, now)
       end
     end
   end
-  add_stack(lines, row)
+  frames.add(lines, row)
   lines[#lines + 1] = ""
 end
 
@@ -78,7 +74,7 @@ local function add_held(lines, row)
     rest.bytes, rest.blocks = rest.bytes - one.bytes, rest.blocks - one.blocks
   end
   if rest.blocks > 0 then lines[#lines + 1] = ("     kept by others: %s"):format(sum_text(rest)) end
-  add_stack(lines, row)
+  frames.add(lines, row)
   lines[#lines + 1] = ""
 end
 

@@ -73,6 +73,14 @@ local function name(one)
   return "[unknown] " .. hex(one.address), false
 end
 
+local here -- the folder in which uplua runs, with a slash behind it
+
+-- The path of a source as people would type it: from where they are.
+local function from_here(path)
+  here = here or (core.system.real_path "." or ""):gsub("/?$", "/")
+  return path:sub(1, #here) == here and path:sub(#here + 1) or path
+end
+
 -- A frame as text, with what STYLE asks for: its offset in the function, its address before it, its module and its
 -- place in the source behind it.
 function frame.text(one, style)
@@ -81,7 +89,7 @@ function frame.text(one, style)
   if one.inlined then shown = shown .. " (inlined)" end
   if style.addresses then shown = hex(one.address) .. " " .. shown end
   if style.modules and one.symbol and one.module then shown = ("%s (%s)"):format(shown, frame.basename(one.module)) end
-  if style.lines and one.file then shown = ("%s %s:%s"):format(shown, one.file, one.line or "?") end
+  if style.lines and one.file then shown = ("%s %s:%s"):format(shown, from_here(one.file), one.line or "?") end
   return shown
 end
 
@@ -115,8 +123,9 @@ function frame.resolve(pid, raw, program)
 end
 
 -- Adds to WHOLE the frame ONE, number I of RAW in process PID, with file and line, and before it the functions that
--- were inlined there.
-local function add_with_lines(whole, one, pid, raw, i, program)
+-- were inlined there. RETURNED: the first frame, too, is a return address, whose call lies before it.
+local function add_with_lines(whole, one, pid, raw, i, program, returned)
+  if i == 1 and returned then raw = int64_bytes.of(ffi.cast(words, raw)[0] - 1) end
   local places = frame.symbols():places(pid, raw, i, program)
   for at = 1, #places, 3 do
     local copy = frame.copy(one)
@@ -132,9 +141,10 @@ local function add_with_lines(whole, one, pid, raw, i, program)
 end
 
 -- LIST, the frames of RAW in process PID, with file and line, and with the inlined functions as frames of their own.
-function frame.with_lines(list, pid, raw, program)
+-- RETURNED: the first one is what a call has just returned to.
+function frame.with_lines(list, pid, raw, program, returned)
   local whole = {}
-  for i, one in ipairs(list) do add_with_lines(whole, one, pid, raw, i, program) end
+  for i, one in ipairs(list) do add_with_lines(whole, one, pid, raw, i, program, returned) end
   return whole
 end
 

@@ -125,9 +125,10 @@ local function resolve(state)
   return state.list
 end
 
--- The same with files, lines and inlined functions.
-local function resolve_lines(state)
+-- The same with files, lines and inlined functions; RETURNED as frame.with_lines has it.
+local function resolve_lines(state, returned)
   local list = resolve(state)
+  if state.raw and returned then return frame.with_lines(list, state.pid, state.raw, state.program, true) end
   if state.raw and not state.lines then state.lines = frame.with_lines(list, state.pid, state.raw, state.program) end
   return state.lines or list
 end
@@ -149,6 +150,7 @@ local STYLES = {
   addresses = false, -- each line begins with the address
   modules   = false, -- the file in parentheses behind the function
   lines     = false, -- each line ends with "zmalloc.c:101", and inlined functions have lines of their own
+  returned  = false, -- the innermost frame's line is that of the call that has just returned to it
   reverse   = false, -- the outermost frame first
   one_line  = false, -- frames are joined by " < " (reverse: " > ") or by this text
 }
@@ -166,7 +168,8 @@ end
 
 local function text_of(state, style)
   local lines = {}
-  for i, one in ipairs(style.lines and resolve_lines(state) or resolve(state)) do lines[i] = frame.text(one, style) end
+  local shown = style.lines and resolve_lines(state, style.returned) or resolve(state)
+  for i, one in ipairs(shown) do lines[i] = frame.text(one, style) end
   local list = state.list
   lines[#lines + 1] = list and missing(state.ending, list[#list])
   if #lines == 0 then lines[1] = state.raw and "[no frames]" or "[stack not recorded]" end
