@@ -6,7 +6,7 @@ execsnoop: which programs are started, with which arguments?
 prints a line for each program that a process becomes (exec), and for each attempt that failed.
 
   -x, --exits            a line for each end, too: its status, and how long the program ran
-  -n, --name TEXT        only lines with TEXT in them
+      --name TEXT        only lines with TEXT in them
   -b, --by WHAT          with columns for the thread, cgroup, container, cpu, or an expression of the event
   -k, --key [NAME=]EXPR  a column NAME with the value of EXPR, an expression of the event e, such as e.uid; may be
                          repeated
@@ -25,7 +25,7 @@ local view = require "uplua.view"
 local options = up.args {
   "execsnoop.lua [options] [-- PID ... or COMMAND]",
   { "exits,x",                          "a line for each end, too" },
-  { "name,n",  "TEXT", "string", false, "only lines with TEXT in them" },
+  { "name",    "TEXT", "string", false, "only lines with TEXT in them" },
   by.option, by.key,
   arguments = 0,
 }

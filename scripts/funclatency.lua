@@ -95,8 +95,9 @@ local UNKNOWN = 0.2
 -- Says of which of ROWS more than half of the time went into probes of functions that they call, and what to do.
 -- Returns whether there are any.
 local function explain_inner(rows)
-  local most, names, count = nil, {}, 0
+  local most, names, count, alone = nil, {}, 0, true
   for _, row in ipairs(rows) do
+    alone = alone and row.func == rows[1].func
     if row.taken_off > row.sum then
       if not names[row.func] then names[row.func], count = true, count + 1 end
       if not most or row.taken_off > most.taken_off then most = row end
@@ -104,9 +105,10 @@ local function explain_inner(rows)
   end
   if not most then return false end
   local name = text.escape(most.func)
-  up.printf("Probes of the calls within %s took %s of its %s%s.\nThat is taken off, as far as it is known (±); " ..
-    "for its own time probe %s alone.\n\n", name, text.time(most.taken_off), text.time(most.taken_off + most.sum),
-    count > 1 and (", and most of the time of %s"):format(text.plural(count - 1, "other function")) or "", name)
+  local others = count > 1 and (", and most of the time of %s"):format(text.plural(count - 1, "other function")) or ""
+  local advice = alone and "" or ("; for its own time probe %s alone"):format(name)
+  up.printf("Probes of the calls %swithin %s took %s of its %s%s.\nThat is taken off, as far as it is known (±)%s.\n\n",
+    alone and "of itself " or "", name, text.time(most.taken_off), text.time(most.taken_off + most.sum), others, advice)
   return true
 end
 

@@ -7,7 +7,7 @@ prints a line for each call that took at least --min, when it returns: the time,
 arguments and what it returned.
 
   -m, --min TIME         the time from which on a call is printed (default 1ms; 0: all calls)
-  -s, --stack            with the stack of the caller
+  -S, --stack            with the stack of the caller
   -b, --by WHAT          with columns for the process, cgroup, container, cpu, or an expression of the event
   -k, --key [NAME=]EXPR  a column NAME with the value of EXPR, an expression of the event e; may be repeated
   -w, --where EXPR       only calls for which EXPR is true, such as 'e.arg0 > 4096'; behind a spec, of that one alone
@@ -25,7 +25,7 @@ local view  = require "uplua.view"
 local options = up.args {
   "funcslower.lua [options] SPEC ... [-- PID ... or COMMAND]",
   { "min,m",   "TIME", "duration", "1ms", "the time from which on a call is printed; 0: all calls" },
-  { "stack,s",                            "with the stack of the caller" },
+  { "stack,S",                            "with the stack of the caller" },
   by.option, by.key, specs.where,
 }
 if #options == 0 then up.args.fail "which functions? Give specs, such as syscall:fsync" end
@@ -34,7 +34,7 @@ local who = by.new(options.by, { keys = options.key })
 
 local calls = view.stream {
   { "time", "Time", "clock" }, { "comm", "Process", "text", 15 }, { "tid", "TID", "number", 7 },
-  who and who.columns, { "elapsed", "Took", "ns", 9 }, { "call", "Call" },
+  who and who.columns, { "elapsed", "Took", "ns", 9, zero = "< 100 ns" }, { "call", "Call" },
 }
 local slow = { returns = true, min = options.min, where = options.where, stack = options.stack,
   key = who and who.key }

@@ -6,9 +6,9 @@ hrcount: when within a second, and on which CPU, do events come?
 counts the hits of the specs in slices of time, on each CPU, and draws each interval as a picture: a row for each CPU, a
 column for each slice, the darker, the more. Where there are more slices than columns, neighbours are added up.
 
-  -s, --slice TIME       how long a slice is (default 10ms, from 50us)
+      --slice TIME       how long a slice is (default 10ms, from 50us)
   -i, --interval TIME    a picture each TIME (default 1s)
-  -c, --count N          ends after N pictures
+      --count N          ends after N pictures
 
 Above the picture: how many hits there were, and the slice that had most.
 
@@ -19,9 +19,9 @@ local slices = require "uplua.slices"
 
 local options = up.args {
   "hrcount.lua [options] SPEC ... [-- PID ... or COMMAND]",
-  { "slice,s",    "TIME", "duration", "10ms", "how long a slice is", least = "50us", most = "1s" },
+  { "slice",      "TIME", "duration", "10ms", "how long a slice is", least = "50us", most = "1s" },
   { "interval,i", "TIME", "duration", "1s",   "a picture each TIME", least = "10ms" },
-  { "count,c",    "N",    "integer",  false,  "end after N pictures", least = 1 },
+  { "count",      "N",    "integer",  false,  "end after N pictures", least = 1 },
 }
 if #options == 0 then up.args.fail "what is to be counted? Give specs, such as tracepoint:sched:sched_switch" end
 if options.slice > options.interval then up.args.fail "--slice is longer than --interval" end

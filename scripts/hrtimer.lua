@@ -6,9 +6,9 @@ hrtimer: what runs on a CPU while it has too many, or too few, of some events?
 looks at each CPU at the end of each slice of time, and takes a sample where the specs were hit at least --above times
 in it on that CPU, or fewer than --below times. It prints at the end the stacks that were sampled most often.
 
-  -a, --above N          where there were N hits or more
-  -b, --below N          where there were fewer than N
-  -s, --slice TIME       how long a slice is (default 10ms, from 1ms)
+      --above N          where there were N hits or more
+      --below N          where there were fewer than N
+      --slice TIME       how long a slice is (default 10ms, from 1ms)
   -n, --top N            the N stacks (default 20; 0: all)
   -o, --output FILE      by its suffix a flame graph (.svg), folded stacks (.folded), or a profile for pprof (.pb.gz)
       --folded FILE      writes all stacks to FILE, a line each
@@ -26,9 +26,9 @@ local text   = require "uplua.text"
 
 local options = up.args {
   "hrtimer.lua [options] SPEC ... [-- PID ... or COMMAND]",
-  { "above,a", "N",    "integer",  false,  "where there were N hits or more" },
-  { "below,b", "N",    "integer",  false,  "where there were fewer than N" },
-  { "slice,s", "TIME", "duration", "10ms", "how long a slice is", least = "1ms", most = "1s" },
+  { "above",   "N",    "integer",  false,  "where there were N hits or more" },
+  { "below",   "N",    "integer",  false,  "where there were fewer than N" },
+  { "slice",   "TIME", "duration", "10ms", "how long a slice is", least = "1ms", most = "1s" },
   { "top,n",   "N",    "integer",  20,     "the N stacks; 0: all" },
   files.output, files.folded, files.flame, files.before,
 }

@@ -8,8 +8,8 @@ for each that was at least --than late, with what was running then, and at the e
 that one is due often, it has one of its own on each CPU.
 
   -t, --than TIME        from which lateness on (default 100us)
-  -p, --period TIME      how often its own timers run (default 1ms)
-  -s, --stack            with the kernel's stack: where interrupts were let in again
+      --period TIME      how often its own timers run (default 1ms)
+  -S, --stack            with the kernel's stack: where interrupts were let in again
   -n, --top N            the N stacks that were late for longest, at the end (default 10; 0: all)
 
 What it cannot see: the time from when interrupts went off to when a timer was due, which is up to --period: a lateness
@@ -27,8 +27,8 @@ local view   = require "uplua.view"
 local options = up.args {
   "irqoff.lua [options] [-- PID ... or COMMAND]",
   { "than,t",   "TIME", "duration", "100us", "from which lateness on" },
-  { "period,p", "TIME", "duration", "1ms",   "how often its own timers run", least = "100us", most = "1s" },
-  { "stack,s",                               "with the kernel's stack" },
+  { "period",   "TIME", "duration", "1ms",   "how often its own timers run", least = "100us", most = "1s" },
+  { "stack,S",                               "with the kernel's stack" },
   { "top,n",    "N",    "integer",  10,      "the N stacks that were late for longest; 0: all" },
   arguments = 0,
 }

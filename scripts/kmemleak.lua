@@ -7,10 +7,10 @@ follows what the kernel's allocators give out and take back (kmalloc, the slabs 
 pages), and prints at the end what is still held, by the stack that allocated it, the most bytes first.
 
   -P, --pages            whole pages, in place of slabs
-  -o, --older TIME       only what is held for TIME at least (default 1s): other memory may be in use
-  -b, --by-slab          by slab, without stacks
+      --older TIME       only what is held for TIME at least (default 1s): other memory may be in use
+      --by-slab          by slab, without stacks
   -i, --interval TIME    prints it each TIME, too
-  -m, --max N            follows N blocks at most (default 1000000)
+      --max N            follows N blocks at most (default 1000000)
   -n, --top N            the N largest (default 10; 0: all)
 
 With a target, what is allocated while the kernel works for it counts; whoever frees it.
@@ -29,10 +29,10 @@ local view = require "uplua.view"
 local options = up.args {
   "kmemleak.lua [options] [-- PID ... or COMMAND]",
   { "pages,P",                                 "whole pages, in place of slabs" },
-  { "older,o",    "TIME", "duration", "1s",    "only what is held for TIME at least" },
-  { "by-slab,b",                               "by slab, without stacks" },
+  { "older",      "TIME", "duration", "1s",    "only what is held for TIME at least" },
+  { "by-slab",                                 "by slab, without stacks" },
   { "interval,i", "TIME", "duration", false,   "print it each TIME, too", least = "10ms" },
-  { "max,m",      "N",    "integer",  1000000, "follow N blocks at most", least = 1 },
+  { "max",        "N",    "integer",  1000000, "follow N blocks at most", least = 1 },
   { "top,n",      "N",    "integer",  10,      "the N largest; 0: all" },
   arguments = 0,
 }

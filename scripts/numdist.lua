@@ -14,7 +14,7 @@ of each interval, or at the end of all.
   -r, --return              at the return of functions and system calls: e.ret, e.elapsed, and the arguments
   -t, --than NUMBER         prints each hit whose value is at least NUMBER
   -i, --interval TIME       prints each TIME what was in it (default: all at the end)
-  -H, --heat                draws the values by time at the end, on the terminal
+      --heat                draws the values by time at the end, on the terminal
       --svg FILE            … as a file, with the numbers under the pointer
   -n, --top N               the N keys with most values (default 20; 0: all)
 
@@ -34,7 +34,7 @@ local options = up.args {
   { "return,r",                                     "at the return: e.ret, e.elapsed" },
   { "than,t",     "NUMBER",      "number",   false, "print each hit whose value is at least NUMBER" },
   { "interval,i", "TIME",        "duration", false, "print each TIME what was in it", least = "10ms" },
-  { "heat,H",                                       "draw the values by time at the end" },
+  { "heat",                                         "draw the values by time at the end" },
   { "svg",        "FILE",        "string",   false, "draw them as a file" },
   { "top,n",      "N",           "integer",  20,    "the N keys with most values; 0: all" },
 }

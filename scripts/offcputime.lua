@@ -7,7 +7,7 @@ measures each time that a thread is off the CPU, from the switch away from it to
 the stacks in which most time was spent so: in locks, sleeps, reads from disks, pipes and sockets.
 
   -m, --min TIME         leaves out shorter times (default 1us)
-  -b, --blocked          only threads that wait, not those that another one has taken the CPU from
+  -B, --blocked          only threads that wait, not those that another one has taken the CPU from
       --by WHAT          by WHAT and stack: process, thread, cgroup, container, cpu, or an expression of the event
                          such as e.uid (default: the thread's name)
       --key [NAME=]EXPR  by the value of EXPR, too, an expression of the event e at the switch away; may be repeated
@@ -42,7 +42,7 @@ local text   = require "uplua.text"
 local options = up.args {
   "offcputime.lua [options] [-- PID ... or COMMAND]",
   { "min,m",   "TIME", "duration", "1us", "leave out shorter times" },
-  { "blocked,b",                          "only threads that wait" },
+  { "blocked,B",                          "only threads that wait" },
   { "by",      "WHAT", "string",   false, "by process, thread, cgroup, container, cpu or an expression of e" },
   { "key", "[NAME=]EXPR", "string", false, "by the value of EXPR, too; may be repeated", several = true },
   { "sum", "[NAME=]EXPR", "string", false, "with the sum of EXPR's values; may be repeated", several = true },

@@ -6,7 +6,7 @@ oncpu: who was on which CPU, for how long, and with which priority?
 measures each time that a thread runs, from the switch to it to the switch away from it, and prints at the end for each
 thread how often and how long it ran, with which priority, on how many CPUs, and how often it came to another one.
 
-  -c, --by-cpu           each CPU apart
+      --by-cpu           each CPU apart
   -m, --min TIME         prints each time that is no shorter, as it ends
   -i, --interval TIME    prints the times each TIME, too
   -n, --top N            the N that ran longest (default 20; 0: all)
@@ -21,7 +21,7 @@ local view = require "uplua.view"
 
 local options = up.args {
   "oncpu.lua [options] [-- PID ... or COMMAND]",
-  { "by-cpu,c",                              "each CPU apart" },
+  { "by-cpu",                                "each CPU apart" },
   { "min,m",      "TIME", "duration", false, "print each time that is no shorter, as it ends" },
   { "interval,i", "TIME", "duration", false, "print the times each TIME, too", least = "10ms" },
   { "top,n",      "N",    "integer",  20,    "the N that ran longest; 0: all" },

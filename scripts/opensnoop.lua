@@ -7,7 +7,7 @@ prints a line for each open, openat and openat2 when it returns: the file's desc
 and the path as the program gave it.
 
   -f, --failed           only those that failed
-  -n, --name TEXT        only paths with TEXT in them
+      --name TEXT        only paths with TEXT in them
   -b, --by WHAT          with columns for the thread, cgroup, container, cpu, or an expression of the event
   -k, --key [NAME=]EXPR  a column NAME with the value of EXPR, an expression of the event e; may be repeated
   -w, --where EXPR       only calls for which EXPR is true: 'e.elapsed > 1000000'
@@ -21,7 +21,7 @@ local view = require "uplua.view"
 local options = up.args {
   "opensnoop.lua [options] [-- PID ... or COMMAND]",
   { "failed,f",                           "only those that failed" },
-  { "name,n",  "TEXT", "string", false,   "only paths with TEXT in them" },
+  { "name",    "TEXT", "string", false,   "only paths with TEXT in them" },
   by.option, by.key,
   { "where,w", "EXPR", "string", false,   "only calls for which EXPR is true" },
   arguments = 0,

@@ -7,7 +7,7 @@ counts page faults by the mapping in which the address lies, and prints at the e
 how many pages, and the stacks that had most.
 
   -M, --major            only those for which a page had to be read from a disk
-  -a, --addresses        prints each fault with its address
+      --addresses        prints each fault with its address
   -n, --top N            the N mappings and stacks with most faults (default 20; 0: all)
   -o, --output FILE      by its suffix a flame graph (.svg), folded stacks (.folded), or a profile for pprof (.pb.gz)
       --folded FILE      writes all stacks to FILE, a line each
@@ -28,7 +28,7 @@ local view     = require "uplua.view"
 local options = up.args {
   "pagefaults.lua [options] [-- PID ... or COMMAND]",
   { "major,M",                            "only those for which a page had to be read from a disk" },
-  { "addresses,a",                        "print each fault with its address" },
+  { "addresses",                          "print each fault with its address" },
   { "top,n",      "N", "integer",  20,    "the N mappings and stacks with most faults; 0: all" },
   files.output, files.folded, files.flame, files.before,
   arguments = 0,

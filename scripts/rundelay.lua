@@ -8,8 +8,8 @@ when, who woke it or that its CPU was taken from it, whether it was moved to ano
 ran on that CPU until it came: the latest first. At the end the percentiles of all waits.
 
   -t, --than TIME        the time from which on a wait is printed (default 1ms; 0: all)
-  -m, --most N           so many of those that ran meanwhile (default 8, up to 64; 0: none)
-  -s, --stack            with the stack in which it was woken
+      --most N           so many of those that ran meanwhile (default 8, up to 64; 0: none)
+  -S, --stack            with the stack in which it was woken
 
 A thread counts from the first time on that it leaves a CPU while it is traced.
 
@@ -24,8 +24,8 @@ local view  = require "uplua.view"
 local options = up.args {
   "rundelay.lua [options] [-- PID ... or COMMAND]",
   { "than,t", "TIME", "duration", "1ms", "the time from which on a wait is printed; 0: all" },
-  { "most,m", "N",    "integer",  8,     "so many of those that ran meanwhile; 0: none", most = 64 },
-  { "stack,s",                           "with the stack in which it was woken" },
+  { "most",   "N",    "integer",  8,     "so many of those that ran meanwhile; 0: none", most = 64 },
+  { "stack,S",                           "with the stack in which it was woken" },
   arguments = 0,
 }
 if up.target().cpus then up.args.fail "--cpu: a thread is moved to other CPUs, and its waits would be missing" end

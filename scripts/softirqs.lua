@@ -8,7 +8,7 @@ handlers of devices' interrupts, and the CPU's own interrupts: timer, calls betw
 how often it ran and for how long, the most time first. With a target: what interrupts took of the time of its threads.
 
   -i, --interval TIME    prints the times each TIME, too
-  -c, --by-cpu           each CPU apart
+      --by-cpu           each CPU apart
   -H, --histogram        a histogram of each, too
   -n, --top N            so many (default 0: all)
 
@@ -23,7 +23,7 @@ local view = require "uplua.view"
 local options = up.args {
   "softirqs.lua [options] [-- PID ... or COMMAND]",
   { "interval,i", "TIME", "duration", false, "print the times each TIME, too", least = "10ms" },
-  { "by-cpu,c",                              "each CPU apart" },
+  { "by-cpu",                                "each CPU apart" },
   { "histogram,H",                           "a histogram of each, too" },
   { "top,n",      "N",    "integer",  0,     "so many; 0: all" },
   arguments = 0,

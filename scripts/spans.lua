@@ -6,24 +6,24 @@ spans: how long does it take from here to there, and what happened when it took 
 pairs what begins at one probe with what ends at another, in whichever thread or process, by a key that both have: a
 request's number, an address, a thread. Prints how long that took, and each part of the way.
 
-  -f, --from SPEC         where it begins; may be given several times
-  -F, --from-key EXPR     what tells which begin an end belongs to: an expression of the event e there
-  -t, --to SPEC           where it ends; may be given several times
-  -T, --to-key EXPR       the same there
-  -v, --via SPEC          what it passes on its way; may be given several times, in the order of the way
-  -V, --via-key EXPR      the same there, for each --via
+      --from SPEC         where it begins; may be given several times
+      --from-key EXPR     what tells which begin an end belongs to: an expression of the event e there
+      --to SPEC           where it ends; may be given several times
+      --to-key EXPR       the same there
+      --via SPEC          what it passes on its way; may be given several times, in the order of the way
+      --via-key EXPR      the same there, for each --via
   -k, --key EXPR          the key where none is given: of --from, --to and --via
   -A, --all               whoever runs at tracepoints, which may tell of another thread: e.args.pid of sched_wakeup
-  -w, --wins WHICH        which of several begins an end belongs to: newest (default), oldest, nested or all
-  -l, --than TIME         a line for each that took at least TIME, when it ends
+      --wins WHICH        which of several begins an end belongs to: newest (default), oldest, nested or all
+  -t, --than TIME         a line for each that took at least TIME, when it ends
   -W, --window SPEC       … with what else happened meanwhile; may be given several times
   -b, --by WHAT           of whom that is: thread (default; those of the begin, the way and the end), process, cpu, all
-  -a, --around TIME       from so long before the begin to so long after the end (default 1ms)
-  -x, --timeout TIME      what takes longer is given up
+      --around TIME       from so long before the begin to so long after the end (default 1ms)
+      --timeout TIME      what takes longer is given up
   -i, --interval TIME     prints the times each TIME, too
   -H, --histogram         a histogram of each part, too
 
-  $ uplua spans.lua -f usdt:app:queued -t usdt:app:answered -k e.arg0 --than 10ms -W 'syscall:*' -- ./app
+  $ uplua spans.lua --from usdt:app:queued --to usdt:app:answered -k e.arg0 --than 10ms -W 'syscall:*' -- ./app
 --]=]
 local up    = require "uplua"
 local span  = require "uplua.span"
@@ -32,20 +32,20 @@ local view  = require "uplua.view"
 
 local options = up.args {
   "spans.lua --from SPEC --from-key EXPR --to SPEC --to-key EXPR [options] [-- PID ... or COMMAND]",
-  { "from,f",      "SPEC",  "string",   false, "where it begins",                       several = true },
-  { "from-key,F",  "EXPR",  "string",   false, "what tells which begin an end is of",   several = true },
-  { "to,t",        "SPEC",  "string",   false, "where it ends",                         several = true },
-  { "to-key,T",    "EXPR",  "string",   false, "the same there",                        several = true },
-  { "via,v",       "SPEC",  "string",   false, "what it passes on its way",             several = true },
-  { "via-key,V",   "EXPR",  "string",   false, "the same there",                        several = true },
+  { "from",        "SPEC",  "string",   false, "where it begins",                       several = true },
+  { "from-key",    "EXPR",  "string",   false, "what tells which begin an end is of",   several = true },
+  { "to",          "SPEC",  "string",   false, "where it ends",                         several = true },
+  { "to-key",      "EXPR",  "string",   false, "the same there",                        several = true },
+  { "via",         "SPEC",  "string",   false, "what it passes on its way",             several = true },
+  { "via-key",     "EXPR",  "string",   false, "the same there",                        several = true },
   { "key,k",       "EXPR",  "string",   false, "the key where none is given" },
   { "all,A",                                     "whoever runs at tracepoints" },
-  { "wins,w",      "WHICH", "string",   "newest", "newest, oldest, nested or all" },
-  { "than,l",      "TIME",  "duration", false, "a line for each that took so long" },
+  { "wins",        "WHICH", "string",   "newest", "newest, oldest, nested or all" },
+  { "than,t",      "TIME",  "duration", false, "a line for each that took so long" },
   { "window,W",    "SPEC",  "string",   false, "with what else happened meanwhile",     several = true },
   { "by,b",        "WHAT",  "string",   "thread", "of whom: thread, process, cpu, all" },
-  { "around,a",    "TIME",  "duration", "1ms", "from so long before to so long after" },
-  { "timeout,x",   "TIME",  "duration", false, "what takes longer is given up" },
+  { "around",      "TIME",  "duration", "1ms", "from so long before to so long after" },
+  { "timeout",     "TIME",  "duration", false, "what takes longer is given up" },
   { "interval,i",  "TIME",  "duration", false, "print the times each TIME, too",        least = "10ms" },
   { "histogram,H",                             "a histogram of each part, too" },
   arguments = 0,

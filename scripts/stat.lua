@@ -6,14 +6,14 @@ stat: how often does each of several things happen, second by second?
 prints a line each second with the hits of each spec since the line before, and the sums at the end. What was counted
 since the last whole second is a line that tells how long that was.
 
-  -r, --ratio [NAME=]A/B a column with the ratio of two others, such as page-faults/context-switches; what is none yet
+      --ratio [NAME=]A/B a column with the ratio of two others, such as page-faults/context-switches; what is none yet
                          is counted for it, both at the same times; may be repeated
   -b, --by WHAT          a table by WHAT at the end instead: cpu, process, thread, cgroup, container, or an expression
                          of the event such as e.uid
   -i, --interval TIME    a line each TIME (default 1s); with --by a table each TIME, too
-  -l, --live             a table with a row for each spec instead of lines: in the last interval, a second, in all; on a
+      --live             a table with a row for each spec instead of lines: in the last interval, a second, in all; on a
                          terminal it lives
-  -c, --count N          ends after N lines or tables
+      --count N          ends after N lines or tables
   -n, --top N            of --by the N with the largest numbers in the first column (default 0: all)
 
 A spec is libc:malloc, syscall:openat, kprobe:vfs_read, tracepoint:sched:sched_switch, usdt:./app:shop:sold, or an event
@@ -35,11 +35,11 @@ local view = require "uplua.view"
 
 local options = up.args {
   "stat.lua [options] SPEC ... [-- PID ... or COMMAND]",
-  { "ratio,r",    "[NAME=]A/B", "string", false, "a column with the ratio of two others", several = true },
+  { "ratio",      "[NAME=]A/B", "string", false, "a column with the ratio of two others", several = true },
   by.option,
-  { "live,l",                                 "a table with a row for each spec" },
+  { "live",                                   "a table with a row for each spec" },
   { "interval,i", "TIME", "duration", false, "a line each TIME (default 1s)", least = "10ms" },
-  { "count,c",    "N",    "integer",  false, "end after N lines", least = 1 },
+  { "count",      "N",    "integer",  false, "end after N lines", least = 1 },
   { "top,n",      "N",    "integer",  0,     "of --by the N with the largest numbers; 0: all" },
 }
 if #options == 0 and #options.ratio == 0 then

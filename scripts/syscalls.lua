@@ -12,7 +12,7 @@ errors, the percentiles of the time that it took, and the time spent in it, the 
   -k, --key [NAME=]EXPR  by the value of EXPR, too, an expression of the event e, in a column NAME; may be repeated
   -s, --sum [NAME=]EXPR  a column with the sum of EXPR's values: 'bytes=e.arg2'; may be repeated
   -w, --where EXPR       only calls for which EXPR is true: 'e.ret < 0', 'e.elapsed > 1000000'
-  -e, --errors           the errors by name, too
+      --errors           the errors by name, too
   -i, --interval TIME    prints the counts each TIME, too
   -n, --top N            the N in which most time was spent (default 0: all)
 
@@ -30,7 +30,7 @@ local options = up.args {
   { "by-process,p",                           "as --by process" },
   by.key, by.sum,
   { "where,w",     "EXPR", "string",   false, "only calls for which EXPR is true" },
-  { "errors,e",                               "the errors by name, too" },
+  { "errors",                                 "the errors by name, too" },
   { "interval,i",  "TIME", "duration", false, "print the counts each TIME, too", least = "10ms" },
   { "top,n",       "N",    "integer",  0,     "the N in which most time was spent; 0: all" },
   arguments = 0,

@@ -16,11 +16,11 @@ tells for each thread how long it was
 and prints the longest times in one of these with who ended them: of queued and preempted, the thread that had the CPU
 until then; of the others, the one that woke it.
 
-  -s, --state NAME       whose longest times are shown, and by which threads are ordered (default queued)
+      --state NAME       whose longest times are shown, and by which threads are ordered (default queued)
   -B, --blocked          as --state iowait: waiting for a disk
   -t, --than TIME        prints each time in that state that is no shorter, as it ends
   -S, --stacks           with both stacks: where it began, and where it was ended
-  -l, --longest N        so many of the longest times (default 10)
+      --longest N        so many of the longest times (default 10)
   -i, --interval TIME    prints what was new each TIME; on a terminal the tables live, and the stacks are behind rows
   -n, --top N            so many threads (default 20; 0: all)
 
@@ -37,11 +37,11 @@ local view   = require "uplua.view"
 
 local options = up.args {
   "taskstate.lua [options] [-- PID ... or COMMAND]",
-  { "state,s",    "NAME", "string",   "queued", "whose longest times are shown" },
+  { "state",      "NAME", "string",   "queued", "whose longest times are shown" },
   { "than,t",     "TIME", "duration", false,    "print each time in that state that is no shorter" },
   { "blocked,B",                                "as --state iowait" },
   { "stacks,S",                                 "with both stacks" },
-  { "longest,l",  "N",    "integer",  10,       "so many of the longest times", least = 0, most = 10000 },
+  { "longest",    "N",    "integer",  10,       "so many of the longest times", least = 0, most = 10000 },
   { "interval,i", "TIME", "duration", false,    "print what was new each TIME", least = "10ms" },
   { "top,n",      "N",    "integer",  20,       "so many threads; 0: all" },
   arguments = 0,

@@ -8,12 +8,12 @@ thread.
 
   -o, --output FILE      the file (default timeline.json)
   -C, --cpus             which thread ran on each CPU, and when
-  -c, --calls SPEC       calls of functions or system calls, such as './app:*'; may be given several times
+      --calls SPEC       calls of functions or system calls, such as './app:*'; may be given several times
   -e, --events SPEC      each hit as a moment: USDT probes, tracepoints, any other; may be given several times
-  -m, --marks            what programs write to trace_marker, as Android's atrace does: B|PID|name and E|PID begin and
+      --marks            what programs write to trace_marker, as Android's atrace does: B|PID|name and E|PID begin and
                          end a span of the thread, S|PID|name|cookie and F|PID|name|cookie one that may end elsewhere,
                          C|PID|name|value is a counter, and any other text a moment
-  -a, --args             with the arguments and results of calls and events
+      --args             with the arguments and results of calls and events
       --size SIZE        the file grows to SIZE at most (default 1G)
 
 Without --cpus, --calls, --events and --marks: --cpus --marks. A call is in the file when it has returned; a thread that
@@ -32,10 +32,10 @@ local options = up.args {
   "timeline.lua [options] [-- PID ... or COMMAND]",
   { "output,o", "FILE", "string", "timeline.json", "the file" },
   { "cpus,C",                                      "which thread ran on each CPU" },
-  { "calls,c",  "SPEC", "string", false,           "calls of functions or system calls", several = true },
+  { "calls",    "SPEC", "string", false,           "calls of functions or system calls", several = true },
   { "events,e", "SPEC", "string", false,           "each hit as a moment", several = true },
-  { "marks,m",                                     "what programs write to trace_marker" },
-  { "args,a",                                      "with arguments and results" },
+  { "marks",                                       "what programs write to trace_marker" },
+  { "args",                                        "with arguments and results" },
   { "size",     "SIZE", "size",   "1G",            "the file grows to SIZE at most" },
   arguments = 0,
 }

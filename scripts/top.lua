@@ -18,7 +18,7 @@ whole one.
   -r, --return           at the return of the function: e.ret and e.elapsed, and the arguments of the call
   -n, --top N            so many rows (default 20)
   -i, --interval TIME    a table each TIME (default 1s)
-  -c, --count N          ends after N tables
+      --count N          ends after N tables
 
   $ uplua top.lua syscall:'*'
   $ uplua top.lua --return --sum 'e.ret > 0 and e.ret or 0' syscall:read syscall:write
@@ -37,7 +37,7 @@ local options = up.args {
   { "return,r",                              "at the return: e.ret, e.elapsed" },
   { "top,n",      "N",    "integer",  20,    "so many rows", least = 1 },
   { "interval,i", "TIME", "duration", "1s",  "a table each TIME", least = "10ms" },
-  { "count,c",    "N",    "integer",  false, "end after N tables", least = 1 },
+  { "count",      "N",    "integer",  false, "end after N tables", least = 1 },
 }
 if #options == 0 then up.args.fail "no probes to count: give specs, such as syscall:'*'" end
 

@@ -8,11 +8,11 @@ the probe has them; inside of a function, as at a source line, the variables the
 
   -r, --return           calls when they return: with what they return, and how long they took
   -d, --depth N          follow N pointers from each argument to the structures that they lead to (default 1; 0: none)
-  -s, --stack            with the program's stack
-  -k, --kernel           with the kernel's stack; with --stack both
+  -S, --stack            with the program's stack
+  -K, --kernel           with the kernel's stack; with --stack both
   -w, --where EXPR       only hits for which EXPR, a Lua expression of the event e, is true: 'e.arg0 > 4096'
   --json                 a JSON object for each hit: --format json
-  -p, --print WHAT       print WHAT instead: a format in quotes and expressions, '"%s, %d bytes", e.comm, e.arg0'
+      --print WHAT       print WHAT instead: a format in quotes and expressions, '"%s, %d bytes", e.comm, e.arg0'
 
 --where and --print behind a spec are for that spec alone; before the first one they are for all.
 
@@ -20,7 +20,7 @@ A spec is libc:malloc, 'libc:str*', syscall:'open*', kprobe:vfs_read, tracepoint
 usdt:./app:shop:sold, ./app@app.c:42.
 
   $ uplua trace.lua --return syscall:openat -- git status
-  $ uplua trace.lua libc:malloc -w 'e.arg0 > 4096' -p '"%d bytes\n%s", e.arg0, e:ustack()' libc:free -- ls
+  $ uplua trace.lua libc:malloc -w 'e.arg0 > 4096' --print '"%d bytes\n%s", e.arg0, e:ustack()' libc:free -- ls
 --]=]
 local up    = require "uplua"
 local text  = require "uplua.text"
@@ -35,11 +35,11 @@ local options = up.args {
   "trace.lua [options] SPEC ... [-- PID ... or COMMAND]",
   { "return,r",                          "calls when they return" },
   { "depth,d", "N", "integer", 1, "follow N pointers from each argument", most = 8 },
-  { "stack,s",                           "with the program's stack" },
-  { "kernel,k",                          "with the kernel's stack" },
+  { "stack,S",                           "with the program's stack" },
+  { "kernel,K",                          "with the kernel's stack" },
   { "json",                              "a JSON object for each hit: --format json" },
   { "where,w", "EXPR", "string", false, "only hits for which EXPR is true", of_argument = true },
-  { "print,p", "WHAT", "string", false, "print a format with expressions instead", of_argument = true },
+  { "print",   "WHAT", "string", false, "print a format with expressions instead", of_argument = true },
 }
 if #options == 0 then up.args.fail "no probes to trace: give specs, such as syscall:openat" end
 

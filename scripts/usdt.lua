@@ -6,7 +6,7 @@ usdt: which probes did a program's authors put into it, and what do they tell?
   uplua usdt.lua [options] count SPEC -- TARGET    the hits of each probe, at the end
 
   -w, --where EXPR       only hits for which EXPR, a Lua expression of the event e, is true: 'e.arg0 > 4096'
-  -s, --stack            trace: with the program's stack
+  -S, --stack            trace: with the program's stack
   -b, --by WHAT          by WHAT, too: process, thread, cgroup, container, cpu, or an expression of the event
   -k, --key [NAME=]EXPR  by the value of EXPR, too, in a column NAME; may be repeated
       --sum [NAME=]EXPR  count: a column with the sum of EXPR's values; may be repeated
@@ -25,7 +25,7 @@ local view  = require "uplua.view"
 local options = up.args {
   "usdt.lua list PID or FILE; uplua usdt.lua trace or count SPEC -- TARGET",
   { "where,w", "EXPR", "string", false, "only hits for which EXPR is true" },
-  { "stack,s",                          "trace: with the program's stack" },
+  { "stack,S",                          "trace: with the program's stack" },
   by.option, by.key,
   { "sum", "[NAME=]EXPR", "string", false, "count: a column with the sum of EXPR's values", several = true },
 }

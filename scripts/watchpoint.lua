@@ -6,9 +6,9 @@ watchpoint: who changes a variable, from which value to which?
 prints a line for each access to WHAT, a variable (./app:counter) or an address of the process: the time, the thread,
 the value before and after, and the function that did it. At the end how often each function did.
 
-  -k, --kind KIND        w: writes (default); rw: reads, too
-  -s, --size N           bytes that are watched: 1, 2, 4 or 8 (default: the variable's)
-  -c, --changed          only where the value is another one than before
+      --kind KIND        w: writes (default); rw: reads, too
+      --size N           bytes that are watched: 1, 2, 4 or 8 (default: the variable's)
+      --changed          only where the value is another one than before
   -S, --stack            with the stack
   -q, --quiet            only the numbers at the end
 
@@ -24,9 +24,9 @@ local view  = require "uplua.view"
 
 local options = up.args {
   "watchpoint.lua [options] WHAT [-- PID ... or COMMAND]",
-  { "kind,k", "KIND", "string",  "w",   "w: writes; rw: reads, too" },
-  { "size,s", "N",    "integer", false, "bytes that are watched: 1, 2, 4 or 8" },
-  { "changed,c",                        "only where the value is another one" },
+  { "kind",   "KIND", "string",  "w",   "w: writes; rw: reads, too" },
+  { "size",   "N",    "integer", false, "bytes that are watched: 1, 2, 4 or 8" },
+  { "changed",                          "only where the value is another one" },
   { "stack,S",                          "with the stack" },
   { "quiet,q",                          "only the numbers at the end" },
   arguments = 1,

@@ -48,12 +48,12 @@ function report.options(by)
   end
   return {
     { "top,n", "N", "integer", false, ("the first N functions, lines or stacks (%d; 0: all)"):format(TOP) },
-    by == "stacks" and { "functions,f",      "a table of functions, not stacks" } or { "stacks,s", "whole stacks" },
+    by == "stacks" and { "functions",        "a table of functions, not stacks" } or { "stacks,S", "whole stacks" },
     { "lines,l",                             "by line of the source; of stacks each with its line" },
     { "callers,c", "FUNC", "string", false,  "who calls FUNC, as a tree" },
     { "interval,i", "TIME", "duration", false, "a table for each TIME", least = "100ms" },
-    { "user,u",                              "the programs' part of stacks only" },
-    { "kernel,k",                            "the kernel's part only" },
+    { "user,U",                              "the programs' part of stacks only" },
+    { "kernel,K",                            "the kernel's part only" },
     files.output, files.folded, files.flame, files.diff, files.before,
   }
 end

@@ -37,8 +37,9 @@ like(on_shop("top.lua -i 60 -k e.arg1 -b e.comm -s 'stops=e.arg1' -s 'e.arg1 * 2
   "\ne.comm  e.arg1  Hits  Per second  stops  e.arg1 %* 2\nshop    2 +42 +[%d,]+ +84 +168\nshop    1 +64 ",
   "top, sorted by the first sum")
 like(on_shop("top.lua -i 60 -S " .. DELIVER), "\nProcess +PID  Hits  Per second\nshop +%d+ +213 ", "… by process")
+-- What deliver's calls of itself cost is said above the table, unless something else took longer.
 like(on_shop("funclatency.lua -k 'e.arg1 % 2' -s 'got=e.ret' " .. DELIVER),
-  "^Function  e.arg1 %% 2  Calls .* Total +got\n.*deliver +[01] +%d+ ", "funclatency")
+  "%f[^\n%z]Function  e.arg1 %% 2  Calls .* Total[ ±]+got\n.*deliver +[01] +%d+ ", "funclatency")
 like(on_shop "syscalls.lua -k 'e.ret < 0' -s 'bytes:bytes=e.ret' -w 'e.ret > -3'",
   "^e.ret < 0  System call +Calls  Errors +p50 +p90 +p99 +p99.9 +Longest +Total +bytes\n"
   .. ".*\ntrue +access +1 +1 .* %-2 B\n",
@@ -91,7 +92,7 @@ local slower = on_shop(("funcslower.lua -m 0 %s -w 'e.arg1 == 22' %s -w 'e.arg1 
 is(select(2, slower:gsub("  sell%(", "")) .. select(2, slower:gsub("  deliver%(", "")), "40", "funcslower")
 slower = on_shop(("funcslower.lua -m 0 -k odd=e.arg1%%2 -b process %s -w 'e.arg1 == 21'"):format(SELL))
 like(slower, "^Time +Process +TID +PID  odd +Took  Call\n"
-  .. "%S+  shop +%d+ +%d+  1 +%S+ %l*s  sell%(order=0x%x+, customer=21, ",
+  .. "%S+  shop +%d+ +%d+  1 +<? ?%S+ %l*s  sell%(order=0x%x+, customer=21, ",
   "… with columns")
 is(select(2, slower:gsub("  sell%(", "")), 4, "… of each call")
 like(on_shop(("usdt.lua trace '%s:shop:*' -k odd=e.arg0%%2 -b cpu -w 'e.arg0 == 1101'"):format(SHOP)),

@@ -181,7 +181,7 @@ end
 -- whole; so are lines of single events, and of stacks, which the terminal wraps.
 local WHOLE = { trace = true, stackcount = true, funcslower = true, systrace = true, stat = true, profile = true,
   offcputime = true, execsnoop = true, opensnoop = true }
-local on_terminal = { { "argdist", "%s -v 'e.arg0'" }, { "syscalls", "-p -e" } }
+local on_terminal = { { "argdist", "%s -v 'e.arg0'" }, { "syscalls", "-p --errors" } }
 for _, s in ipairs(SCRIPTS) do on_terminal[#on_terminal + 1] = s end
 local function check_width(s, columns)
   run = target.shell(([[

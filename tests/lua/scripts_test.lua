@@ -96,9 +96,8 @@ like(on_shop("argdist", SHOP .. ":deliver -k '{ e.comm, e.arg1 > 1 }'"), "\nshop
 -- funclatency, funcslower
 local NET = "\nTimes of functions are net of the probe's own %d[^\n]* us %(± %d+%.%d us%)[^\n]*%.\n$"
 out = on_shop("funclatency", SHOP .. ":deliver " .. SHOP .. ":sell")
--- deliver calls sell, whose probes take longer than all else.
-like(out, "^Probes of the calls within deliver [^\n]+\n[^\n]+\n\n" ..
-  "Function  Calls +p50 +p90 +p99 +p99.9 +p99.99 +Longest +Total +±\n", "latencies")
+-- What the probes of sell cost within deliver is said above the table, unless something else took longer.
+like(out, "%f[^\n%z]Function  Calls +p50 +p90 +p99 +p99.9 +p99.99 +Longest +Total[ ±]*\n", "latencies")
 like(out, "\ndeliver +213  ", "of all calls")
 like(out, "\nsell +101  ", "of each function")
 like(out, NET, "… and what they are net of")
@@ -109,14 +108,14 @@ like(on_shop("funclatency", "-c -H " .. SHOP .. ":sell"),
 out = on_shop("funcslower", "--min 0 -w 'e.arg1 == 3' " .. SHOP .. ":deliver")
 is(lines(out), 23, "all calls, since none is too fast")
 like(out, NET, "… and what their times are net of")
-like(out, "\n%d%d:%d%d:%d%d%.%d+  shop +%d+ +%S+ %Ss  deliver%(street=\"[%a ]+\", stops=3%) = [01]\n", "a call")
+like(out, "\n%d%d:%d%d:%d%d%.%d+  shop +%d+ +<? ?%S+ %Ss  deliver%(street=\"[%a ]+\", stops=3%) = [01]\n", "a call")
 is(lines(on_shop("funcslower", "--min 1h " .. SHOP .. ":deliver")), 2, "none that took an hour")
 like(on_shop("trace", "-r " .. SHOP .. ":sell"), NET, "trace says it")
 like(on_shop("argdist", "-r -v e.elapsed " .. SHOP .. ":sell"), NET, "argdist does")
 ok(not on_shop("argdist", "-r -v e.ret " .. SHOP .. ":sell"):find "Times of", "… where it shows times")
 
 -- syscalls
-out = on_shop("syscalls", "-e")
+out = on_shop("syscalls", "--errors")
 like(out, "^System call +Calls  Errors +p50 +p90 +p99 +p99.9 +Longest +Total\n", "system calls")
 like(out, "\nwrite +1 +%d", "one write")
 like(out, "\naccess +ENOENT +1\n", "the errors by name")
@@ -191,7 +190,7 @@ ok(ms and math.abs(rate - n / ms * 1000) <= 1 + rounded * rate / ms, ("%s hits a
 -- profile
 local HERTZ = target.hertz(997)
 local stolen = target.stolen()
-local run = target.uplua(("scripts/profile.lua -s -F %d -b thread -n 1 -- ./build/targets/busy user 0.5"):format(HERTZ))
+local run = target.uplua(("scripts/profile.lua -S -F %d -b thread -n 1 -- ./build/targets/busy user 0.5"):format(HERTZ))
 -- In its first milliseconds a program's mappings are not known yet, nor their tables (doc/api.md), and a sample may see
 -- it then; or before that, where the registers are still those of the program that execve takes away; or as it exits,
 -- when its memory is gone already. Both are a few samples, but on an emulated CPU, which takes its time for an exit.
@@ -208,22 +207,22 @@ ok(elapsed and require "uplua.text".duration((elapsed:gsub(" ", ""))) >= 5e8, "�
 local used = tonumber(run.out:match "used (%d+) ms") / 1000 - (target.stolen() - stolen) / 1e9
 ok(tonumber(n) > tap.fewer(0.2, 0.02) * used * HERTZ, "half a second of them", n)
 
-run = target.uplua(("scripts/profile.lua -u -F %d -- ./build/targets/busy user 0.5"):format(HERTZ))
+run = target.uplua(("scripts/profile.lua -U -F %d -- ./build/targets/busy user 0.5"):format(HERTZ))
 local self, self_share, total = run.out:match "\n *(%d+) +([%d.]+) %% +@* +(%d+) +[%d.]+ %%  [%w_]+ +busy\n"
 ok(tonumber(self) and tonumber(self_share) > 50, "profile: the function that is busy, first")
 ok(tonumber(self) and tonumber(total) >= tonumber(self), "its total is no less")
 like(run.out, "\n%d+ samples in %d+ functions?[^\n]*; all of busy %(pid %d+%)", "functions, all of one process")
-run = target.uplua(("scripts/profile.lua -u -F %d -c main -- ./build/targets/busy user 0.5"):format(HERTZ))
+run = target.uplua(("scripts/profile.lua -U -F %d -c main -- ./build/targets/busy user 0.5"):format(HERTZ))
 like(run.out, "Samples +Share  Function, and who calls it\n *%d+  100.0 %%  main\n *%d+ +[%d.]+ %% +%S",
   "callers")
-run = target.uplua("scripts/profile.lua -e page-faults -u -- ./build/targets/faults 23")
+run = target.uplua("scripts/profile.lua -e page-faults -U -- ./build/targets/faults 23")
 like(run.out, "\n *%d+ +[%d.]+ %% +@+ +%d+ +[%d.]+ %%  [^\n]+\n", "samples of another event")
 like(run.out, "\n[%d,]+ samples in [%d,]+ functions", "page faults are samples")
 is(run.out:find "CPU time", nil, "… which stand for no time")
 run = target.uplua "--duration 1s scripts/profile.lua -- sleep 5"
 like(run.out, "[^\n]*; about [%d.]+ %a+ of CPU time in [%d.]+ s\n", "a program that sleeps: how little that was")
 for _, event in ipairs { "cpu-clock:u", "perf:cpu-clock", "perf:cpu-clock:10ms", "cpu-clock@101", "task-clock:uk" } do
-  run = target.uplua(("scripts/profile.lua -u -e %s -- ./build/targets/busy user 0.3"):format(event))
+  run = target.uplua(("scripts/profile.lua -U -e %s -- ./build/targets/busy user 0.3"):format(event))
   -- A sample may hit the program while it begins or ends, as above.
   local said = run.err:gsub("  %d+ × stack incomplete: its memory could not be read\n", "")
   said = said:gsub("  %d+ × stack incomplete: a frame's mapping was not known\n", "")
@@ -241,10 +240,10 @@ ok(select(2, run.out:gsub("%d%d:%d%d:%d%d%.%d+  %d+ samples? in [^\n]+\nSelf ", 
   "a table for each interval")
 is(run.out:find "left out", nil, "… of all samples, also those that come while names are looked up")
 like(run.err:gsub("  %d+ × stack[^\n]*\n", ""), "^u?p?l?u?a?:?[^\n]*\n?$", "and nothing is left unread")
-run = target.uplua(("scripts/profile.lua -u -F %d -c descend -n 3 -- ./build/targets/busy user 0.3"):format(HERTZ))
+run = target.uplua(("scripts/profile.lua -U -F %d -c descend -n 3 -- ./build/targets/busy user 0.3"):format(HERTZ))
 like(run.out, "Function, and who calls it\n[^\n]+\n[^\n]+\n[^\n]+\n\n[^\n]+; the first 3 of %d+ lines",
   "--callers, --top")
-run = target.uplua(("scripts/profile.lua -u -F %d -c of_none -- ./build/targets/busy user 0.2"):format(HERTZ))
+run = target.uplua(("scripts/profile.lua -U -F %d -c of_none -- ./build/targets/busy user 0.2"):format(HERTZ))
 like(run.out, "\n%d+ samples?, none of them in of_none", "callers of what was never seen")
 
 -- trace, opensnoop, usdt
@@ -458,7 +457,7 @@ wrong("funccount.lua redis-server", 1,
 wrong("stat.lua page-faults", 1,
   "^uplua: 'page%-faults' names no probe: .*; did you mean perf:page%-faults%?\n$")
 wrong("profile.lua -i 1s --flame x.svg", 2, "^profile.lua: %-%-interval is for tables and folded stacks; leave")
-wrong("profile.lua -I -s", 2, "^profile.lua: %-%-stacks and %-%-instructions: choose one; see")
+wrong("profile.lua -I -S", 2, "^profile.lua: %-%-stacks and %-%-instructions: choose one; see")
 wrong("profile.lua -e no-such -- true", 1, "^uplua: perf no%-such: no such event")
 wrong("profile.lua --hertz 0", 2, "^profile.lua: option '%-%-hertz': 0 is below the least, 1; see")
 wrong("usdt.lua draw x", 2, "^usdt.lua: 'draw': there is list, trace and count; see")

@@ -25,7 +25,8 @@ like(r.out, "\nusdt:app:queued → usdt:app:answered: 1,009 begun, 986 ended\n  
   "and what was not answered")
 is(r.err, "", "nothing was lost")
 
-r = run "-f usdt:app:queued -t usdt:app:answered -k e.arg0 --than 10ms -W ./build/targets/requests:note --around 0 -H"
+r = run("--from usdt:app:queued --to usdt:app:answered -k e.arg0 --than 10ms -W ./build/targets/requests:note "
+  .. "--around 0 -H")
 local slow = 0
 for key in r.out:gmatch "\n[%d:.]+ +[%d.]+ m?s +(%d+) +requests %(thread %d+%) +requests %(thread %d+%)" do
   if tonumber(key) % 10 == 0 then slow = slow + 1 end
@@ -34,17 +35,20 @@ is(slow, 11, "a line for each slow one")
 like(r.out, "|@", "a histogram")
 
 -- However long it takes from the note to the request.
-r = run "-f usdt:app:queued -t usdt:app:answered -k e.arg0 -l 10ms -W ./build/targets/requests:note -b process -a 1s"
+r = run("--from usdt:app:queued --to usdt:app:answered -k e.arg0 --than 10ms -W ./build/targets/requests:note "
+  .. "-b process --around 1s")
 local others = {}
 for i in r.out:gmatch "note%(i=(%d+)%)" do others[i] = true end
 local around = 0
 for i = 0, 100, 10 do around = around + (others[tostring(i)] and 1 or 0) end
 is(around, 11, "with what happened around them")
 
-r = run "-f usdt:app:queued -f usdt:app:started -t usdt:app:answered -t usdt:app:twice -k e.arg0 --wins oldest"
+r = run("--from usdt:app:queued --from usdt:app:started --to usdt:app:answered --to usdt:app:twice -k e.arg0 "
+  .. "--wins oldest")
 like(r.out, "usdt:app:queued, usdt:app:started → usdt:app:answered, usdt:app:twice +98 ", "several probes at each side")
 like(r.out, "\n  196 ended without a begin\n", "…")
-r = run "-f usdt:app:queued -t usdt:app:answered -F e.arg0 -T 'e.arg0 + 1' --timeout 1ms --wins nested"
+r = run("--from usdt:app:queued --to usdt:app:answered --from-key e.arg0 --to-key 'e.arg0 + 1' --timeout 1ms "
+  .. "--wins nested")
 like(r.out, "101 begun, 0 ended\n", "keys that do not meet")
 like(r.out, "\n  98 ended without a begin\n  101 took longer than the timeout\n", "are given up")
 is(r.err, "", "nothing was lost")
@@ -55,28 +59,30 @@ like(r.out:match "%b{}" or "", '"count":%s*98', "as data")
 
 
 -- A thread is woken by what interrupts another one, or nobody: only with --all are these events seen.
-r = target.uplua("scripts/spans.lua -f raw_tracepoint:sched_waking -F e.args.p.pid -t raw_tracepoint:sched_switch "
-  .. "-T e.args.next.pid --all -- ./build/targets/pastimes")
+r = target.uplua("scripts/spans.lua --from raw_tracepoint:sched_waking --from-key e.args.p.pid "
+  .. "--to raw_tracepoint:sched_switch --to-key e.args.next.pid --all -- ./build/targets/pastimes")
 local woken = tonumber(((r.out:match "sched_switch: ([%d,]+) begun" or "0"):gsub(",", "")))
 ok(woken >= 23 + 50, "whoever runs at tracepoints", woken)
 
 for options, message in pairs {
   [""] = "from where to where%? Give %-%-from SPEC and %-%-to SPEC",
-  ["-f syscall:read"] = "from where to where",
-  ["-f syscall:read -t syscall:write"] = "%-%-from syscall:read: what tells which begin an end belongs to%? "
+  ["--from syscall:read"] = "from where to where",
+  ["--from syscall:read --to syscall:write"] = "%-%-from syscall:read: what tells which begin an end belongs to%? "
     .. "Give %-%-from%-key EXPR, such as e.tid",
-  ["-f syscall:read -t syscall:write -k e.tid -W 'syscall:*'"] = "%-%-window is of what took long: give %-%-than",
-  ["-f syscall:read -t syscall:write -k e.tid -V e.tid"] = "there are more %-%-via%-key than %-%-via",
+  ["--from syscall:read --to syscall:write -k e.tid -W 'syscall:*'"] = "%-%-window is of what took long: give %-%-than",
+  ["--from syscall:read --to syscall:write -k e.tid --via-key e.tid"] = "there are more %-%-via%-key than %-%-via",
 } do
   r = run(options, 1)
   like(r.err, "^spans.lua: " .. message, "refused: " .. options)
   is(r.status, 2, "status 2")
 end
 for options, message in pairs {
-  ["-f syscall:nosuch -t syscall:write -k e.tid"] = "syscall nosuch: the kernel has no such system call",
-  ["-f syscall:read -t syscall:write -k e.tod"] = "has no field 'tod'",
-  ["-f syscall:read -t syscall:write -k e.tid -w last"] = "option 'wins': it is one of newest, oldest, nested, all",
-  ["-f syscall:read -t syscall:write -k e.tid -l 1ms -W syscall:read -b task"] = "option 'by': it is one of thread",
+  ["--from syscall:nosuch --to syscall:write -k e.tid"] = "syscall nosuch: the kernel has no such system call",
+  ["--from syscall:read --to syscall:write -k e.tod"] = "has no field 'tod'",
+  ["--from syscall:read --to syscall:write -k e.tid --wins last"] =
+    "option 'wins': it is one of newest, oldest, nested, all",
+  ["--from syscall:read --to syscall:write -k e.tid --than 1ms -W syscall:read -b task"] =
+    "option 'by': it is one of thread",
 } do
   r = run(options, 1)
   like(r.err, message, "refused: " .. options)

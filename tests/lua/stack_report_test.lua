@@ -74,7 +74,7 @@ is_sleep(run.out:match "^ +Time +Share +Function, and who calls it\n *([%d.]+ m?
 -- --- profile: instructions ---
 
 local HERTZ = target.hertz(997)
-run = target.uplua(("profile.lua -u -I -F %d -- ./build/targets/busy user 0.3"):format(HERTZ))
+run = target.uplua(("profile.lua -U -I -F %d -- ./build/targets/busy user 0.3"):format(HERTZ))
 like(run.out, "^u?[^\n]*\n?Self +Self %% +Instruction +Function +Address +Line +File\n", "columns of instructions")
 local share, code, address =
   run.out:match "\n *%d+ +([%d.]+) %% +@+ *(.-) +compute%+0x%x+ +0x(%x+) +busy.c:%d+ +busy\n"
@@ -92,10 +92,10 @@ if jit.arch == "x64" then
 else
   is(code, "", "there is no disassembler for this CPU")
 end
-run = target.uplua(("--format json profile.lua -u -I -F %d -- ./build/targets/busy user 0.3"):format(HERTZ))
+run = target.uplua(("--format json profile.lua -U -I -F %d -- ./build/targets/busy user 0.3"):format(HERTZ))
 like(run.out, '"address":"0x%x+"', "instructions as data")
 
-run = target.uplua(("profile.lua -s -l -u -n 1 -F %d -- ./build/targets/busy user 0.3"):format(HERTZ))
+run = target.uplua(("profile.lua -S -l -U -n 1 -F %d -- ./build/targets/busy user 0.3"):format(HERTZ))
 like(run.out, "\n? +compute%+0x%x+ %S*busy%.c:%d+\n", "--stacks --lines: each frame's line")
 
 -- --- folded stacks by interval ---

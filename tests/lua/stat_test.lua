@@ -17,21 +17,22 @@ end
 
 -- --- lines ---
 
-local out = on_shop(("stat.lua %s %s -r deliver/sell -r 'a share=sell/deliver'"):format(DELIVER, SELL))
+local out = on_shop(("stat.lua %s %s --ratio deliver/sell --ratio 'a share=sell/deliver'"):format(DELIVER, SELL))
 like(out, "^Time +deliver +sell  deliver/sell +a share\n%S+ +213 +101 +2.11 +0.47  in %S+ %l?s\n"
   .. "Sum +213 +101 +2.11 +0.47\n$", "ratios, with a name and without")
-out = on_shop "stat.lua perf:minor-faults,page-faults -r minor-faults/page-faults"
+out = on_shop "stat.lua perf:minor-faults,page-faults --ratio minor-faults/page-faults"
 local minor, all = out:match "\nSum +(%d+) +(%d+) +1.00\n$"
 ok(minor and minor == all and tonumber(all) > 23, "a group is counted at the same times")
-out = on_shop(("stat.lua %s -r major-faults/page-faults"):format(SELL))
+out = on_shop(("stat.lua %s --ratio major-faults/page-faults"):format(SELL))
 like(out, "^Time +sell  major%-faults  page%-faults  major%-faults/page%-faults\n.*\nSum +101 +0 +%d+ +0.00\n$",
   "what a ratio needs is counted")
-out = on_shop(("stat.lua %s %s -r sell/major-faults"):format(DELIVER, SELL))
+out = on_shop(("stat.lua %s %s --ratio sell/major-faults"):format(DELIVER, SELL))
 like(out, "\nSum +213 +101 +0\n$", "a ratio with nothing is an empty cell")
 
 if has_json then
   local records, last, sums = {}, nil, nil
-  for line in on_shop(("--format json stat.lua %s %s -r twice=deliver/sell"):format(DELIVER, SELL)):gmatch "[^\n]+" do
+  local out = on_shop(("--format json stat.lua %s %s --ratio twice=deliver/sell"):format(DELIVER, SELL))
+  for line in out:gmatch "[^\n]+" do
     local one = cjson.decode(line)
     if one.type == "record" then records[#records + 1] = one end
     if one.type == "table" then sums = one end
@@ -54,10 +55,11 @@ like(on_shop(("--format csv stat.lua %s"):format(SELL)),
 like(on_shop(("stat.lua --by process %s perf:page-faults,minor-faults"):format(SELL)),
   "^Process +PID  sell  page%-faults  minor%-faults\nshop +%d+ +101 +%d+ +%d+\n$",
   "by process, as the kernel counts it")
-local places = on_shop "--format csv stat.lua --by thread perf:page-faults,minor-faults -r minor-faults/page-faults"
+local places = on_shop(
+  "--format csv stat.lua --by thread perf:page-faults,minor-faults --ratio minor-faults/page-faults")
 like(places, "^comm,pid,tid,page%-faults,minor%-faults,minor%-faults/page%-faults\nshop,(%d+),%1,(%d+),%2,1\n$",
   "by thread")
-like(on_shop(("stat.lua -b 'e.arg1 %% 2' %s %s -r deliver/sell"):format(SELL, DELIVER)),
+like(on_shop(("stat.lua -b 'e.arg1 %% 2' %s %s --ratio deliver/sell"):format(SELL, DELIVER)),
   "^e.arg1 %% 2  sell  deliver  deliver/sell\n0 +53 +128 +2.42\n1 +48 +85 +1.77\n$", "by an expression")
 local faults = on_shop "--format csv stat.lua --by e.uid perf:page-faults perf:minor-faults"
 like(faults, "^by,page%-faults,minor%-faults\n%d+,(%d+),%1\n$",
@@ -75,20 +77,21 @@ for cpu, pages, rest in run.out:gmatch "\n(%d+),(%d+),(%d+),%d+" do
   ok(tonumber(pages) + 23 >= tonumber(rest), "CPU " .. cpu) -- some began before the count
 end
 is(seen, cpus, "a row for each CPU")
-run = target.uplua(("--duration 60 stat.lua -i 0.1 -c 2 -b cpu perf:cpu-clock"))
+run = target.uplua(("--duration 60 stat.lua -i 0.1 --count 2 -b cpu perf:cpu-clock"))
 is(select(2, run.out:gsub("in %S+ %l*s\nCPU +cpu%-clock\n", "")), 2, "--count ends it after so many tables")
 
 -- --- a row for each spec ---
 
-like(on_shop(("stat.lua --live -i 60 %s %s -r deliver/sell"):format(DELIVER, SELL)),
+like(on_shop(("stat.lua --live -i 60 %s %s --ratio deliver/sell"):format(DELIVER, SELL)),
   "^%S+  in %S+ %l*s, where it ended\nSpec +Hits  Per second  In all  Ratio\ndeliver +213 +[%d,]+ +213\n"
   .. "sell +101 +[%d,]+ +101\ndeliver/sell +2.11\n$", "--live")
 
 -- --- what is refused ---
 
 for arguments, message in pairs {
-  ["-r a"] = "^stat.lua: %-%-ratio a: write A/B or NAME=A/B, such as instructions/cycles; see %-%-help\n$",
-  ["-r deliver/nosuch " .. DELIVER] = "^stat.lua: %-%-ratio: no column is called nosuch, and it cannot be counted: ",
+  ["--ratio a"] = "^stat.lua: %-%-ratio a: write A/B or NAME=A/B, such as instructions/cycles; see %-%-help\n$",
+  ["--ratio deliver/nosuch " .. DELIVER] =
+    "^stat.lua: %-%-ratio: no column is called nosuch, and it cannot be counted: ",
   ["perf:page-faults,nosuch"] = "^stat.lua: counter nosuch: no such event",
   ["perf:page-faults,"] = "^stat.lua: perf:page%-faults,: '' is no event that is counted; see ",
   ["--live -b cpu " .. SELL] =

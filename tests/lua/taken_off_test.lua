@@ -26,12 +26,12 @@ up.at_exit(function()
 end)
 ]]
 local EMIT = "calls:emit { name = e.func, n = e.arg0, took = e.elapsed, off = e.taken_off }"
-local ONE = ('up.uretprobe("./build/targets/nested:*er", %%sfunction(e) if e.func ~= "inner" then %s end end)')
+local ONE = ('up.uretprobe("./build/targets/inner_calls:*er", %%sfunction(e) if e.func ~= "inner" then %s end end)')
   :format(EMIT)
 
 -- Runs the target under PROBES: by name and number, { count, took, off, own }, own being what the program says itself.
 local function run(probes)
-  local r = target.script(CODE:format(probes), "-- ./build/targets/nested")
+  local r = target.script(CODE:format(probes), "-- ./build/targets/inner_calls")
   local calls, own = {}, {}
   for name, n, ns in r.out:gmatch "%f[^\n%z](%w+) (%d+) (%d+)\n" do
     own[name .. " " .. n] = own[name .. " " .. n] or {}
@@ -76,22 +76,22 @@ is(growing, true, "  … and more of each that has more within")
 
 check([[
 local longest = up.max()
-up.uretprobe("./build/targets/nested:inner", function(e) longest:add(e.elapsed) end)
-up.uretprobe("./build/targets/nested:outer", function(e) ]] .. EMIT .. [[ end)
-up.uretprobe("./build/targets/nested:deeper", function(e) ]] .. EMIT .. [[ end)]], "… by a handler each")
+up.uretprobe("./build/targets/inner_calls:inner", function(e) longest:add(e.elapsed) end)
+up.uretprobe("./build/targets/inner_calls:outer", function(e) ]] .. EMIT .. [[ end)
+up.uretprobe("./build/targets/inner_calls:deeper", function(e) ]] .. EMIT .. [[ end)]], "… by a handler each")
 
 calls = run(ONE:format '{ returns = "instructions" }, ')
 is(calls["outer 1000"].off, 0, "returns that are seen at instructions have it in their times, as the manual says")
 is(calls["outer 1000"].took > 2 * calls["outer 1000"].own, true, "  … which shows")
 
 -- funclatency says it.
-local out = target.uplua("funclatency.lua './build/targets/nested:*er' -- ./build/targets/nested").out
+local out = target.uplua("funclatency.lua './build/targets/inner_calls:*er' -- ./build/targets/inner_calls").out
 like(out, "Probes of the calls within outer took [%d.]+ ms of its [%d.]+ ms, and most of the time of 1 other " ..
   "function%.\nThat is taken off, as far as it is known %(±%); for its own time probe outer alone%.\n\n" ..
   "Function [^\n]*Total +±\n", "funclatency says first whose time it is")
-out = target.uplua("funclatency.lua ./build/targets/nested:outer -- ./build/targets/nested").out
+out = target.uplua("funclatency.lua ./build/targets/inner_calls:outer -- ./build/targets/inner_calls").out
 is(out:find "Probes of" or out:find "±\n", nil, "… and nothing of one alone")
-out = target.uplua("--format json funclatency.lua './build/targets/nested:*er' -- ./build/targets/nested").out
+out = target.uplua("--format json funclatency.lua './build/targets/inner_calls:*er' -- ./build/targets/inner_calls").out
 like(out, '"func":"outer"[^}]*"taken_off":%d%d%d%d%d%d', "data has what was taken off")
 
 target.done()

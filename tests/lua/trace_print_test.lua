@@ -19,22 +19,23 @@ local function trace(arguments)
   return table.concat(lines, "\n")
 end
 
-is(trace [[@scalars -p '"%s %d %s %5.1f %x%%", e.args.mode, e.args.mode, e.comm, e.args.large, 255']],
+is(trace [[@scalars --print '"%s %d %s %5.1f %x%%", e.args.mode, e.args.mode, e.comm, e.args.large, 255']],
   "WRITE 2 values 139637976731648.0 ff%\n9 9 values   5.0 ff%", "values as the format has them, an enum by its name")
-is(trace [[@list -w 'e.args.node.id > 0' -p '"%s", e.args.node']],
+is(trace [[@list -w 'e.args.node.id > 0' --print '"%s", e.args.node']],
   'ADDRESS {id=1, name="first", next=ADDRESS}\nADDRESS {id=10, name="ring", next=ADDRESS}',
   "a structure as text")
-is(trace [[@list -p '"%d, %s", e.args.node.next.id, e.args.node.id < 0 and "below" or "above"']],
+is(trace [[@list --print '"%d, %s", e.args.node.next.id, e.args.node.id < 0 and "below" or "above"']],
   "2, above\n11, above\nnil, below", "expressions with commas in quotes, and what cannot be read")
-is(trace [[@scalars -w 'e.args.flag' -p '"flag"' @list -w 'e.args.node.id == 10' @give]],
+is(trace [[@scalars -w 'e.args.flag' --print '"flag"' @list -w 'e.args.node.id == 10' @give]],
   'flag\nlist(node=ADDRESS {id=10, name="ring", next=ADDRESS})\n'
   .. 'give(node=ADDRESS {id=1, name="first", next=ADDRESS})\ngive(node=NULL)', "each spec with its own")
-is(trace [[-w 'e.tid == e.pid' -p '"all"' @scalars -p '"one"' @times @give]], "one\none\nall\nall\nall",
+is(trace [[-w 'e.tid == e.pid' --print '"all"' @scalars --print '"one"' @times @give]], "one\none\nall\nall\nall",
   "those before the first spec are for all")
-like(trace [[@times -p '"a\nb\n%s", e:ustack()']], "^a\nb\n%s+times%+?%S*\n%s+main%+", "several lines, and a stack")
-is(trace [[--depth 2 -p '"%s|%-3d|%3s", e.args.wait, 1, "ab"' @times]], "ADDRESS 1.000000005 s|1  | ab", "widths")
-like(trace [[-r @fill -p '"%s %d", e.args.text, e.ret']], "^filled with 42 0 %(", "at returns")
-like(target.uplua([[scripts/trace.lua -r -p '"%s: %s", e.comm, e.args.filename' syscall:openat -- cat /nope]]).out,
+like(trace [[@times --print '"a\nb\n%s", e:ustack()']], "^a\nb\n%s+times%+?%S*\n%s+main%+",
+  "several lines, and a stack")
+is(trace [[--depth 2 --print '"%s|%-3d|%3s", e.args.wait, 1, "ab"' @times]], "ADDRESS 1.000000005 s|1  | ab", "widths")
+like(trace [[-r @fill --print '"%s %d", e.args.text, e.ret']], "^filled with 42 0 %(", "at returns")
+like(target.uplua([[scripts/trace.lua -r --print '"%s: %s", e.comm, e.args.filename' syscall:openat -- cat /nope]]).out,
   "  cat: /nope %(", "of system calls, whose texts are read at their returns")
 
 for _, row in ipairs {
@@ -49,15 +50,15 @@ for _, row in ipairs {
   { [['"%d", e.ret']], "give --return" },
   { [['"%s" .. e.comm, e.comm']], "a format in quotes stands first" },
 } do
-  local run = target.uplua(("scripts/trace.lua %s:list -p %s -- %s"):format(VALUES, row[1], VALUES))
+  local run = target.uplua(("scripts/trace.lua %s:list --print %s -- %s"):format(VALUES, row[1], VALUES))
   like(run.err, "^uplua: %-%-print .*" .. row[2]:gsub("%p", "%%%0"), row[1] .. " is refused")
   is(run.status, 1, "… before anything runs")
 end
 like(target.uplua(("scripts/trace.lua %s:list %s:list -w e.arg0 -- %s"):format(VALUES, VALUES, VALUES)).err,
   "it is given twice", "a spec twice, with a condition")
-like(target.uplua("scripts/trace.lua -r -k 'syscall:*' -- true").out, "  openat%(dfd=[^\n]*\n +[%w_.]+%+0x%x+\n",
+like(target.uplua("scripts/trace.lua -r -K 'syscall:*' -- true").out, "  openat%(dfd=[^\n]*\n +[%w_.]+%+0x%x+\n",
   "the kernel's stacks of all system calls by one probe")
-like(target.uplua("scripts/trace.lua -r -s -k 'syscall:*' -- ./build/targets/calls").out,
+like(target.uplua("scripts/trace.lua -r -S -K 'syscall:*' -- ./build/targets/calls").out,
   "  write%(fd=[^\n]*\n +[%w_.]+%+0x%x+\n.- +exit%+0x%x+\n", "… with the program's")
 
 -- --- as data ---
@@ -97,7 +98,7 @@ is(node.name .. " " .. node.next.name .. " " .. type(node.next.next), "first sec
 local given = records("-r @give")
 is(given[1].returned.name, "first", "what is returned")
 is(given[1].ret == nil or given[1].ret > 2 ^ 32, true, "and the register")
-local printed = records [[@scalars -p '"%s %d", e.args.mode, e.args.large']]
+local printed = records [[@scalars --print '"%s %d", e.args.mode, e.args.large']]
 is(("%s %d %s"):format(printed[1].values[1], printed[1].values[2], printed[1].call),
   "WRITE 139637976731648 WRITE 139637976731648", "what is printed")
 is(records("@bad")[1].arguments[1].text:match "%(.*", "(not readable)", "what is not there")

@@ -19,8 +19,9 @@ print(lines, "lines")
 
 for _, arguments in ipairs {
   "argdist.lua %s:deliver -k odd=e.arg1%%2 -v size:bytes=e.arg1", "funclatency.lua -H %s:sell",
-  "trace.lua -r -s %s:sell",
-  "stackcount.lua %s:deliver", "stat.lua -r deliver/sell %s:deliver %s:sell perf:page-faults", "syscalls.lua -e",
+  "trace.lua -r -S %s:sell",
+  "stackcount.lua %s:deliver", "stat.lua --ratio deliver/sell %s:deliver %s:sell perf:page-faults",
+  "syscalls.lua --errors",
   "systrace.lua", "opensnoop.lua", "execsnoop.lua -x", "funccount.lua -i 20ms %s:deliver",
   "usdt.lua count %s:shop:sold",
 } do

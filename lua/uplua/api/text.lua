@@ -32,13 +32,13 @@ Options are declared by the usage line and a row each:
 
     local opts = up.args {
       "leak.lua [interval [count]] [-- TARGET]",
-      { "top,T",  "N",    "number",   10, "print the N largest stacks", least = 1, most = 100 },
+      { "top,n",  "N",    "number",   10, "print the N largest stacks", least = 1, most = 100 },
       { "older",  "TIME", "duration", 0,  "only blocks older than TIME, such as 500ms or 5s" },
       { "combined-only",                  "one line for each stack" },
       arguments = 2,
     }
 
-A row is a name (with `,T` for the letter `-T`), what its value is called, its type, default and help; a row of a name
+A row is a name (with `,n` for the letter `-n`), what its value is called, its type, default and help; a row of a name
 and help is a flag. Types are `string`, `number`, `integer` (0 and up), `duration` (ns) and `size` (bytes). A default of
 false means that the option may be missing. With `of_argument = true` in its row an option behind an argument is that
 argument's, `opts.of[1].where`, and one before all of them `opts.where`. With `several = true` it may be given several

@@ -23,7 +23,7 @@ $NAME: how often do these happen, and in which processes?
 
 prints a table: $SPECS, by process.
 
-  -T, --top N            the N most frequent (default 10; 0: all)
+  -n, --top N            the N most frequent (default 10; 0: all)
   -i, --interval TIME    a report each TIME, too
 
   $ uplua --duration 5s $NAME.lua
@@ -33,7 +33,7 @@ local view = require "uplua.view"
 
 local options = up.args {
   "$NAME.lua [options] [-- PID ... or COMMAND]",
-  { "top,T",      "N",    "integer",  10,    "the N most frequent; 0: all" },
+  { "top,n",      "N",    "integer",  10,    "the N most frequent; 0: all" },
   { "interval,i", "TIME", "duration", false, "a report each TIME, too" },
   arguments = 0,
 }
