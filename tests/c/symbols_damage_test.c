@@ -133,6 +133,6 @@ int main(void)
     if (pipe)
         pclose(pipe);
     ok(files > 3, "%u files", files);
-    test_file("build/tests/symbols_damage_test");
+    test_file("build/targets/leak");
     return end_programs();
 }

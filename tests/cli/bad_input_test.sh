@@ -209,7 +209,7 @@ run "$uplua" "$mallocleak" 0.5 1 -- "$target"
 like "$out" '*
          step+0x*
          main+0x*
-   total * bytes in * blocks from 1 stack' 'a process with a root and mounts of its own'
+   total * bytes in * blocks from 1 stack*' 'a process with a root and mounts of its own'
 run "$uplua" -e "$(probe libc:mallok)" -- "$target"
 like "$err" '*no such function in */odd/lib/libc.so.6; did you mean malloc*' 'and the library that it uses'
 stop "$target"

@@ -671,20 +671,28 @@ session 'what was saved is that file: to load it takes the place of what was typ
 < >
 > every("1s", function() end)
 < every
+< >
 > save "$D/kept.lua"
 < 2 entries
+< >
 > reload "$D/kept.lua"
 < kept.lua: 1 probe in the place of 1
-> #probes()
-< 1
+< >
+> #probes(), probes[1].spec
+< 1	"libc:free"
+< >
 > uprobe("libc:malloc", function(e) return end)
 < attached
+< >
 > save "$D/kept_more.lua"
 < 2 entries
+< >
 > reload "kept_more.lua"
 < kept_more.lua: 2 probes in the place of 1
+< >
 > #probes(), probes[1].spec, probes[2].spec
 < 2	"libc:free"	"libc:malloc"
+< >
 ^D
 END
 is "$(grep -c . "$D/kept_more.lua"), $(grep '^dofile' "$D/kept_more.lua")" "7, dofile \"$D/kept.lua\"" 'the one is loaded by the other'
