@@ -149,27 +149,40 @@ EMPTY(arch_empty_stepped, "mov x0, x0\n", "");
 EMPTY(arch_empty_emulated, "b 1f\n", "1:\n");
 EMPTY(arch_other_stepped, "mov x0, x0\n", "");
 EMPTY(arch_other_emulated, "b 1f\n", "1:\n");
+EMPTY(arch_third_stepped, "mov x0, x0\n", "");
+EMPTY(arch_third_emulated, "b 1f\n", "1:\n");
+
+/* By names: where calls by a register must lead to an instruction that says so, these functions have none, and are
+ * called at fixed places. No kernel replaces instructions here. */
+#define EACH_EMPTY(number, use)                                                                                        \
+    switch (number) {                                                                                                  \
+    case 1:                                                                                                            \
+        use(arch_empty_emulated);                                                                                      \
+    case 3:                                                                                                            \
+    case 5:                                                                                                            \
+        use(arch_other_stepped);                                                                                       \
+    case 4:                                                                                                            \
+        use(arch_other_emulated);                                                                                      \
+    case 6:                                                                                                            \
+    case 8:                                                                                                            \
+        use(arch_third_stepped);                                                                                       \
+    case 7:                                                                                                            \
+        use(arch_third_emulated);                                                                                      \
+    default:                                                                                                           \
+        use(arch_empty_stepped);                                                                                       \
+    }
+#define ADDRESS(name) return (uintptr_t)name
+#define CALL(name) return name()
 
 uintptr_t arch_empty(unsigned number, unsigned *exit)
 {
     *exit = 4;
-    if (number >= 3)
-        return (uintptr_t)(number == 4 ? arch_other_emulated : arch_other_stepped);
-    return (uintptr_t)(number == 1 ? arch_empty_emulated : arch_empty_stepped);
+    EACH_EMPTY(number, ADDRESS)
 }
 
-/* By calls to fixed places: where those by a register must lead to an instruction that says so, these functions have
- * none. */
 void arch_call_empty(unsigned number)
 {
-    if (number == 1)
-        arch_empty_emulated();
-    else if (number == 4)
-        arch_other_emulated();
-    else if (number >= 3)
-        arch_other_stepped();
-    else
-        arch_empty_stepped();
+    EACH_EMPTY(number, CALL)
 }
 
 #endif

@@ -66,9 +66,9 @@ const char *arch_dwarf_register(uint16_t machine, int number);
 
 /*
  * Functions that do nothing, to measure what probes on them take; their code lies in this program's file. NUMBER: as
- * enum entry of probe/probe.h says of their first instructions; from ENTRIES on others that begin so, for who measures
- * something else at the same time. The address of its code, and bytes to its return instruction in *EXIT; then a call
- * of it.
+ * enum entry of probe/probe.h says of their first instructions; from ENTRIES and from 2 * ENTRIES on others that begin
+ * so, for who measures something else at the same time. The address of its code, and bytes to its return instruction
+ * in *EXIT; then a call of it.
  */
 uintptr_t arch_empty(unsigned number, unsigned *exit);
 void arch_call_empty(unsigned number);

@@ -176,10 +176,13 @@ EMPTY(arch_empty_replaced, "nopl 0(%rax, %rax, 1)\n", "");
 EMPTY(arch_other_stepped, "xor %eax, %eax\n", "");
 EMPTY(arch_other_emulated, "push %rbp\n", "pop %rbp\n");
 EMPTY(arch_other_replaced, "nopl 0(%rax, %rax, 1)\n", "");
+EMPTY(arch_third_stepped, "xor %eax, %eax\n", "");
+EMPTY(arch_third_emulated, "push %rbp\n", "pop %rbp\n");
+EMPTY(arch_third_replaced, "nopl 0(%rax, %rax, 1)\n", "");
 
 static void (*const empty[])(void) = {
-    arch_empty_stepped, arch_empty_emulated, arch_empty_replaced,
-    arch_other_stepped, arch_other_emulated, arch_other_replaced,
+    arch_empty_stepped,  arch_empty_emulated, arch_empty_replaced, arch_other_stepped,  arch_other_emulated,
+    arch_other_replaced, arch_third_stepped,  arch_third_emulated, arch_third_replaced,
 };
 
 uintptr_t arch_empty(unsigned number, unsigned *exit)

@@ -11,6 +11,8 @@ local CODE = [[
 local up, core = require "uplua", require "uplua.core"
 local calls, took, own, first = up.ring {}, {}, {}, nil
 up.uretprobe("./build/targets/spinner:%s", %s function(e) calls:emit { ns = e.arg0, took = e.elapsed, own = e.ret } end)
+local other = up.max()
+%s
 calls:each(function(call)
   local ns = tonumber(call.ns)
   took[ns], own[ns] = took[ns] or {}, own[ns] or {}
@@ -34,11 +36,12 @@ up.at_exit(function()
 end)
 ]]
 
--- One run of the target with a probe on FUNCTION: what differs, "" if nothing, and what the script was told.
-local function attempt(fn, options)
+-- One run of the target with a probe on FUNCTION, and OTHERS: what differs, "" if nothing, and what the script was
+-- told.
+local function attempt(fn, options, others)
   local path = target.folder() .. "-elapsed.lua"
   local file = assert(io.open(path, "w"))
-  file:write(CODE:format(fn, options))
+  file:write(CODE:format(fn, options, others or ""))
   file:close()
   local r = target.shell(('./uplua %s -- ./build/targets/spinner >"$D/out" 2>"$D/err"'):format(path))
   os.remove(path)
@@ -59,21 +62,24 @@ local function attempt(fn, options)
   return table.concat(wrong, "; "), entry, text
 end
 
-local function check(fn, options, name)
+local function check(fn, options, name, others)
   local wrong, entry, text
   for _ = 1, ATTEMPTS do
-    wrong, entry, text = attempt(fn, options)
+    wrong, entry, text = attempt(fn, options, others)
     if wrong == "" then break end
     print("# " .. wrong)
   end
   tap.is(wrong, "", name)
   tap.is(entry, fn, "  … of that kind")
-  tap.like(text, "^net of the probe's own %d+%.%d us %(± %d+%.%d us%)$", "  … as reports say it")
+  tap.like(text, "^net of the probe's own %d+%.%d us %(± %d+%.%d us%)", "  … as reports say it")
 end
 
 check("emulated", "", "functions of 0, 1, 10 and 100 us whose first instruction is emulated")
 check("stepped", "", "… stepped")
 check("emulated", '{ returns = "instructions" },', "… and with a probe on the return instruction")
+
+check("emulated", "", "… and beside a function whose return instruction is probed, as itself is not",
+  'up.uretprobe("./build/targets/spinner:main", { returns = "instructions" }, function(e) other:add(e.elapsed) end)')
 
 target.done()
 tap.done_testing()

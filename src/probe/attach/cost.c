@@ -56,6 +56,13 @@ static uint32_t attach_type(const struct cost_run *run, enum cost_way way)
     return is_session(run, way) ? ATTACH_TYPE_UPROBE_SESSION : run->multi ? ATTACH_TYPE_UPROBE_MULTI : 0;
 }
 
+/* The function (arch_empty) on which probes of the WAY are measured at an entry of the kind ENTRY: each has its own,
+ * for those of both ways on one function would be in each other's times. trap.c has the functions in between. */
+static unsigned function_of(enum cost_way way, enum entry entry)
+{
+    return way == COST_OF_EXIT ? 2 * ENTRIES + entry : entry;
+}
+
 /* Runs PROGRAM, of the WAY, at the functions that it is wanted of. */
 static int attach_functions(struct cost_run *run, enum cost_way way, int program)
 {
@@ -64,7 +71,7 @@ static int attach_functions(struct cost_run *run, enum cost_way way, int program
     for (unsigned entry = 0; entry < ENTRIES; entry++) {
         if (!(run->wanted & COST_BIT(way, entry)))
             continue;
-        offsets[count++] = own_function_offset(entry, &exit);
+        offsets[count++] = own_function_offset(function_of(way, (enum entry)entry), &exit);
         if (way == COST_OF_EXIT)
             offsets[count++] = exit;
     }
@@ -97,11 +104,11 @@ static int by_number(const void *a, const void *b)
 }
 
 /*
- * Calls the function for ENTRY COUNT times and some, and with TOOK notes what each call of the COUNT last took.
- * Without, the kernel does other work before each call, as in traced programs. In a loop of nothing but these calls,
- * its code would be in the CPU's caches more than it ever is there.
+ * Calls FUNCTION COUNT times and some, and with TOOK notes what each call of the COUNT last took. Without, the kernel
+ * does other work before each call, as in traced programs. In a loop of nothing but these calls, its code would be in
+ * the CPU's caches more than it ever is there.
  */
-static void call(enum entry entry, size_t count, uint64_t *took)
+static void call(unsigned function, size_t count, uint64_t *took)
 {
     char text[512];
     int file = took ? -1 : open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
@@ -109,7 +116,7 @@ static void call(enum entry entry, size_t count, uint64_t *took)
         ssize_t ignored = file < 0 ? 0 : pread(file, text, sizeof text, 0);
         (void)ignored;
         uint64_t began = took ? clock_now() : 0;
-        arch_call_empty(entry);
+        arch_call_empty(function);
         if (took && i >= FIRST_CALLS)
             took[i - FIRST_CALLS] = clock_now() - began;
     }
@@ -141,21 +148,22 @@ static uint64_t look(void)
 }
 
 /*
- * Measures what COUNT calls take, by what their probes note in LOG and by the clock around them, for *KNOWN. 0, or
- * -ENODATA: the probes note something else.
+ * Measures what COUNT calls of the kind KIND take, by what their probes note in LOG and by the clock around them, for
+ * *KNOWN. 0, or -ENODATA: the probes note something else.
  */
-static int measure(enum entry entry, struct clock_log *log, size_t count, struct known *known)
+static int measure(unsigned kind, struct clock_log *log, size_t count, struct known *known)
 {
     uint64_t took[CALLS];
+    unsigned function = function_of((enum cost_way)(kind / ENTRIES), (enum entry)(kind % ENTRIES));
     log->count = 0;
-    call(entry, count, NULL);
+    call(function, count, NULL);
     if (log->count != 2 * (FIRST_CALLS + count))
         return -ENODATA;
     const uint64_t *times = log->times + (size_t)2 * FIRST_CALLS;
     for (size_t i = 0; i < count; i++)
         took[i] = times[2 * i + 1] - times[2 * i];
     conclude(took, count, &known->cost);
-    call(entry, count, took);
+    call(function, count, took);
     uint64_t clock = look();
     for (size_t i = 0; i < count; i++)
         took[i] -= took[i] < clock ? took[i] : clock;
@@ -167,7 +175,7 @@ void cost_again(void)
 {
     for (unsigned kind = 0; kind < KINDS; kind++)
         if (kinds[kind].log)
-            measure((enum entry)(kind % ENTRIES), kinds[kind].log, CALLS_AGAIN, &kinds[kind]);
+            measure(kind, kinds[kind].log, CALLS_AGAIN, &kinds[kind]);
 }
 
 /* Has a thread attach, to which no signal goes; without one it is done here. */
@@ -217,7 +225,7 @@ int cost_finish(struct cost_run *run, struct probe_link **link, struct error *er
     int code = run->code;
     for (unsigned kind = 0; kind < KINDS && !code; kind++)
         if (run->wanted & 1u << kind)
-            code = measure((enum entry)(kind % ENTRIES), run->logs[kind / ENTRIES], CALLS, &measured[kind]);
+            code = measure(kind, run->logs[kind / ENTRIES], CALLS, &measured[kind]);
     bool used[COST_WAYS] = {false};
     for (unsigned kind = 0; kind < KINDS && !code; kind++)
         if (run->wanted & 1u << kind) {
