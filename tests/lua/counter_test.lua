@@ -191,7 +191,7 @@ run = target.script([[
   end
   arg[0] = "stat.lua"
   dofile "scripts/stat.lua"
-]], "-c 2 -i 0.05 perf:page-faults:u")
+]], "--count 2 -i 0.05 perf:page-faults:u")
 like(run.out, "^Time +page%-faults:u\n%S+ +100 %(75.0 %%%)\n%S+ +100 %(75.0 %%%)\nSum +200 %(75.0 %%%)\n$",
   "stat.lua shows the share as perf does")
 like(run.err, "× counter page%-faults:u: numbers that are estimates, " ..
