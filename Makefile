@@ -1,5 +1,5 @@
 # make            builds ./uplua             make test     installs what is missing, builds, runs all tests
-# make V=1        shows the commands         make demo     the same, then finds a leak in a program of its own
+# make V=1        shows the commands         make demo     installs what the build needs, builds, finds a leak in a program of its own
 # make deps       installs what is missing   make bench    measures uplua beside bpftrace and C
 # make bench-followed N=20   the stacks of what commands execute: how many are incomplete, and what they cost
 # make test-long  the tests that take minutes because they compare more

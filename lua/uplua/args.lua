@@ -17,7 +17,7 @@
 -- opts.where. With `several = true` the option may be given several times, and is a list of what was given, in this
 -- order; any other option with a value that is given twice is refused. With a metavariable "[=N]" the value may be
 -- missing: --top=5 is 5, --top is true. "top,n" also gives the option the letter -n. A list of rows in the place of one
--- stands for each of them (uplua.stack_report). The user may write --top 5, --top=5, -T 5 and -T5, and `--` ends the
+-- stands for each of them (uplua.stack_report). The user may write --top 5, --top=5, -n 5 and -n5, and `--` ends the
 -- options.
 -- Every script has --output FILE, --format json|csv|text, --strict, --top N, and for stacks --lines, --modules,
 -- --addresses, --kernel and --user, too (uplua --help), unless it declares its own; one that reports by up.report has

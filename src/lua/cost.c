@@ -60,18 +60,12 @@ static int cost_known(lua_State *L)
         const struct cost *cost = cost_of((enum cost_way)(i / ENTRIES), (enum entry)(i % ENTRIES));
         if (!cost)
             continue;
-        const struct cost *around = i / ENTRIES == COST_OF_RETURN ? cost_around((enum entry)(i % ENTRIES)) : NULL;
-        lua_createtable(L, 0, 8); /* list one */
+        lua_createtable(L, 0, 5); /* list one */
         core_set_string(L, "entry", entry_names[i % ENTRIES]);
         core_set_boolean(L, "exits", i / ENTRIES == COST_OF_EXIT);
         core_set_number(L, "ns", cost->ns);
         core_set_number(L, "low", cost->low);
         core_set_number(L, "high", cost->high);
-        if (around) {
-            core_set_number(L, "around", around->ns);
-            core_set_number(L, "around_low", around->low);
-            core_set_number(L, "around_high", around->high);
-        }
         lua_rawseti(L, -2, (int)lua_objlen(L, -2) + 1);
     }
     return 1;

@@ -74,8 +74,8 @@ end
 -- held(now, [older]) → the blocks that are held at NOW, at least OLDER ns old, by the stacks that have allocated them:
 -- a list of { bytes, blocks, oldest and newest (times of allocation), stack, name = stack:key() }, the most bytes
 -- first; and the sum, { bytes, blocks, processes = a list of { bytes, blocks, name, memory = bytes that the process has
--- to itself, nil where it has ended }, young = { bytes, blocks } that
--- are younger, gone = how many are gone with the program that their process has executed another one from }.
+-- to itself, nil where it has ended }, young = { bytes, blocks } that are younger, gone = how many are gone with the
+-- program that their process has executed another one from }.
 function Trace:held(now, older)
   if not self.with_stack then error("held: blocks have no stacks without the option stack of allocators.trace", 2) end
   local held, processes, latest = {}, {}, now - (older or 0)

@@ -5,6 +5,7 @@ local text   = require "uplua.base.text"
 local held = {}
 
 local plural, thousands = text.plural, text.thousands
+
 local function sum_text(h) return ("%s in %s"):format(plural(h.bytes, "byte"), plural(h.blocks, "block")) end
 
 local function add_frames(lines, h)
