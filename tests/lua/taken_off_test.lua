@@ -3,7 +3,7 @@
 -- or taken off twice, is seen.
 local tap = require "tap"
 local target = require "target"
-local is, like = tap.is, tap.like
+local is = tap.is
 
 local ATTEMPTS = 4 -- a busy machine's traps take longer now than a moment ago
 
@@ -58,16 +58,16 @@ local function check(probes, name)
   local calls, r, wrong
   for _ = 1, ATTEMPTS do
     calls, r = run(probes)
-    wrong = difference(calls["outer 1000"]) .. difference(calls["deeper 23"])
+    wrong = difference(calls["outer 23"]) .. difference(calls["deeper 23"])
     if wrong == "" then break end
     print("# " .. wrong)
   end
   is(wrong .. r.err, "", name)
-  is(calls["outer 1000"].count + calls["outer 0"].count + calls["deeper 23"].count, 69, "  … each call")
+  is(calls["outer 23"].count + calls["outer 0"].count + calls["deeper 23"].count, 303, "  … each call")
   return calls
 end
 
-local calls = check(ONE:format "", "1,000 calls in one, and 23 of itself")
+local calls = check(ONE:format "", "23 calls in one, and 23 of itself")
 is(calls["outer 0"].off, 0, "  … of one that calls none nothing")
 is(calls["deeper 0"].off, 0, "  … nor of the innermost")
 local growing = true
@@ -81,18 +81,26 @@ up.uretprobe("./build/targets/inner_calls:outer", function(e) ]] .. EMIT .. [[ e
 up.uretprobe("./build/targets/inner_calls:deeper", function(e) ]] .. EMIT .. [[ end)]], "… by a handler each")
 
 calls = run(ONE:format '{ returns = "instructions" }, ')
-is(calls["outer 1000"].off, 0, "returns that are seen at instructions have it in their times, as the manual says")
-is(calls["outer 1000"].took > 2 * calls["outer 1000"].own, true, "  … which shows")
+is(calls["outer 23"].off, 0, "returns that are seen at instructions have it in their times, as the manual says")
+is(calls["outer 23"].took > 2 * calls["outer 23"].own, true, "  … which shows")
 
--- funclatency says it.
-local out = target.uplua("funclatency.lua './build/targets/inner_calls:*er' -- ./build/targets/inner_calls").out
-like(out, "Probes of the calls within outer took [%d.]+ ms of its [%d.]+ ms[^\n]*%.\n" ..
+-- funclatency says it, unless something else took longer, as on a busy machine: in data that shows.
+local FUNCTIONS = "funclatency.lua ./build/targets/inner_calls:outer ./build/targets/inner_calls:inner " ..
+  "-- ./build/targets/inner_calls"
+local SAYS = "Probes of the calls within outer took %S+ %l+ of its %S+ %l+[^\n]*%.\n" ..
   "That is taken off, as far as it is known %(±%); for its own time probe outer alone%.\n\n" ..
-  "Function [^\n]*Total +±\n", "funclatency says first whose time it is")
+  "Function [^\n]*Total +±\n"
+local out, sum, off, says
+for _ = 1, ATTEMPTS do
+  out = target.uplua(FUNCTIONS).out
+  sum, off = target.uplua("--format json " .. FUNCTIONS).out:match '"func":"outer"[^}]*"sum":(%d+),"taken_off":(%d+)'
+  says = out:find(SAYS)
+  if says then break end
+end
+tap.ok(says or tonumber(off) < tonumber(sum), "funclatency says first whose time it is", out:match "Function.*")
+tap.ok(tonumber(off) > 100000, "data has what was taken off", off)
 out = target.uplua("funclatency.lua ./build/targets/inner_calls:outer -- ./build/targets/inner_calls").out
-is(out:find "Probes of" or out:find "±\n", nil, "… and nothing of one alone")
-out = target.uplua("--format json funclatency.lua './build/targets/inner_calls:*er' -- ./build/targets/inner_calls").out
-like(out, '"func":"outer"[^}]*"taken_off":%d%d%d%d%d%d', "data has what was taken off")
+is(out:find "Probes of" or out:find "±\n", nil, "… and of one alone there is nothing to say")
 
 target.done()
 tap.done_testing()

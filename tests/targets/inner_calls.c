@@ -52,9 +52,10 @@ static void run(const char *name, long (*alone)(long), long (*traced)(long), lon
 
 int main(int argc, char **argv)
 {
-    int rounds = argc > 1 ? atoi(argv[1]) : 23;
+    int rounds = argc > 1 ? atoi(argv[1]) : 101;
+    long calls = argc > 2 ? atol(argv[2]) : 23;
     for (int i = 0; i < rounds; i++) {
-        run("outer", outer_alone, outer, 1000);
+        run("outer", outer_alone, outer, calls);
         run("outer", outer_alone, outer, 0);
         run("deeper", deeper_alone, deeper, 23);
     }
