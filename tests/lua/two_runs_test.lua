@@ -187,6 +187,7 @@ is(#require "uplua.objects.object".all(), 0, "the run around them has none of th
 for _, side in ipairs(sides) do side.input:close() end
 target.done()
 sides = nil
+jit.flush() -- compiled traces keep the functions alive that they were recorded from, and so the runs of these
 collectgarbage() -- here, where nothing of them is left on Lua's stack
 local left
 pcall(target.await, "the descriptors of the runs", function() -- the kernel may take a moment
