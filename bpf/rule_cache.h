@@ -13,7 +13,7 @@
     asm volatile goto("1: .byte 0xe5; .byte 0; .long ((%l[" #label "] - 1b - 8) / 8) & 0xffff; .short 0" : : : : label)
 
 #define RULE(kind, base, offset, frame, link)                                                                          \
-    ((__u64)(kind) | (base) << 3 | (__u64)((link) / 8 & 0xffff) << 8 | (__u64)((frame) / 8 & 0xffff) << 24 |           \
+    ((__u64)(kind) | (base) << 3 | (__u64)((link) / 8 & 0x7fff) << 8 | (__u64)((frame) / 8 & 0xffff) << 24 |           \
      (__u64)((offset)&0x7fffff) << 40)
 
 /*

@@ -245,8 +245,9 @@ static __always_inline int take_frame(struct scratch *scratch, struct rule_cache
 static __always_inline void take_entry(struct scratch *scratch, struct rule_cache *cache)
 {
     __u64 ip = scratch->ip, to_file = code_of(scratch, cache, ip + 1).to_file;
-    scratch->stack.frames[0] = ip + to_file;
-    scratch->hash = mix(scratch->hash, ip + to_file);
+    __u64 frame = to_file ? (ip + to_file) & ~STACK_GUESSED : ip; /* its caller is no guess */
+    scratch->stack.frames[0] = frame;
+    scratch->hash = mix(scratch->hash, frame);
     scratch->count = 1;
     scratch->raw = !to_file;
     scratch->ip = !RETURN_ADDRESS_ON_STACK ? scratch->link : scratch->size ? scratch->window[0] : 0;

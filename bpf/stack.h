@@ -19,6 +19,8 @@
 #define STACK_FILE_SHIFT 40 /* a file's offsets are below it */
 #define STACK_FILE(frame) ((frame) >> STACK_FILE_SHIFT & 0xffff)
 #define STACK_OFFSET(frame) ((frame) & ((1ull << STACK_FILE_SHIFT) - 1))
+/* Beside STACK_IN_FILE: how its caller was found is a guess, since nothing describes the code (RULE_GUESSED). */
+#define STACK_GUESSED (1ull << 60)
 #define STACK_ENTRIES 65536
 #define STACK_RESERVE 256
 

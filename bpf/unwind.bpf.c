@@ -432,8 +432,9 @@ static __always_inline int place_by_mapping(struct unwind_process *process, __u6
     return inside >> UNWIND_PAGE_SHIFT < mapping->pages;
 }
 
-/* The code at ADDRESS, and in SCRATCH its place. Tag 0: what is known of the process, if anything, is about an earlier
- * program. State 0: the kernel does not tell whether its mappings have changed since they were reported. */
+/* The code at ADDRESS, whose rule may have RULE_GUESSED, and in SCRATCH its place. Tag 0: what is known of the process,
+ * if anything, is about an earlier program. State 0: the kernel does not tell whether its mappings have changed since
+ * they were reported. */
 static __always_inline struct code find_code(struct scratch *scratch, __u64 address)
 {
     struct place *place = &scratch->place;
@@ -497,8 +498,14 @@ long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long l
     if (uplua_unwind_is_trampoline(link)) /* whose call is not known */
         return 1;
     struct code found = find_code(scratch, link - 1);
-    if (found.rule == RULE_BY_FRAME_POINTER && is_signal_trampoline(link))
+    __u64 guessed = found.rule & RULE_GUESSED;
+    found.rule &= ~RULE_GUESSED;
+    if ((found.rule == RULE_BY_FRAME_POINTER || guessed) && is_signal_trampoline(link)) {
         found.rule = RULE_SIGNAL;
+        guessed = 0;
+    }
+    if (guessed && found.to_file)
+        found.to_file += STACK_GUESSED;
     if (found.rule == RULE_BY_FRAME_POINTER && !found.to_file && is_of_uprobes(link - 1))
         found.rule = RULE_OF_UPROBES;
     __u64 unread = found.rule == RULE_OF_UPROBES && trampoline_at(link - 1) == UNREAD;

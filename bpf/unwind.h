@@ -7,7 +7,8 @@
  *
  *   bits 0–2   how the CFA is found (enum rule_kind)
  *   bits 3–7   the base register, by its DWARF number
- *   bits 8–23  where the return address is, signed, in units of 8 bytes from the CFA; 0: in the link register (aarch64)
+ *   bits 8–22  where the return address is, signed, in units of 8 bytes from the CFA; 0: in the link register (aarch64)
+ *   bit 23     RULE_GUESSED
  *   bits 24–39 where the caller's frame pointer is saved, the same way; 0: still in its register
  *   bits 40–62 offset, signed, in bytes; of the kinds that read the CFA from memory: bits 40–55 that of its place,
  *              bits 56–62 what is added to what is there, signed, in units of 8 bytes
@@ -38,14 +39,18 @@ enum rule_kind {
 
 #define RULE_KIND(rule) ((int)((rule)&7))
 #define RULE_BASE(rule) ((int)((rule) >> 3 & 31))
-#define RULE_LINK(rule) (((__s64)((__u64)(rule) << 40) >> 48) * 8)
+#define RULE_LINK(rule) (((__s64)((__u64)(rule) << 41) >> 49) * 8)
 #define RULE_FRAME(rule) (((__s64)((__u64)(rule) << 24) >> 48) * 8)
 #define RULE_HOLDER(rule) ((int)((rule) >> 8 & 31))
 #define RULE_OFFSET(rule) ((__s64)((__u64)(rule) << 1) >> 41)
 #define RULE_PLACE(rule) ((__s64)((__u64)(rule) << 8) >> 48)
 #define RULE_ADDEND(rule) (((__s64)((__u64)(rule) << 1) >> 57) * 8)
 
-#define RULE_OFFSET_LIMIT (1 << 22) /* offsets are below it, and at least its negative */
+/* Nobody has written it down: it comes from the code (src/unwind/stack_analysis.h). The walk marks the frame. */
+#define RULE_GUESSED (1ull << 23)
+
+#define RULE_LINK_LIMIT (1 << 17)   /* places of return addresses are below it, and at least its negative, in bytes */
+#define RULE_OFFSET_LIMIT (1 << 22) /* the same of offsets */
 #define RULE_ADDEND_LIMIT (1 << 9)  /* the same of addends */
 
 /* Rules are shared by all tables; a row has a rule's number. */

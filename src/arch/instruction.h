@@ -102,6 +102,42 @@ struct arch_flow {
     bool jumps; /* to where FROM says, or, ARCH_WORDS, a word of memory; it is no call */
 };
 
+/*
+ * What an instruction does to all by which a walk finds the caller. Everything is told by what the stack pointer and
+ * the frame pointer were before it, and the register by which gcc still finds the arguments in a function that aligns
+ * its stack (x86_64: r10).
+ */
+struct arch_place {
+    enum arch_base { BASE_NONE, BASE_STACK, BASE_FRAME, BASE_ARGUMENTS } base; /* BASE_NONE: nowhere */
+    int64_t offset;
+};
+
+struct arch_pointer {
+    enum arch_change {
+        POINTER_KEPT,
+        POINTER_MOVED,   /* it is PLACE's address */
+        POINTER_LOADED,  /* it is what is in memory at PLACE */
+        POINTER_ALIGNED, /* it goes down to a multiple of something */
+        POINTER_LOST,    /* nobody knows */
+    } change;
+    struct arch_place place;
+};
+
+struct arch_stack_effect {
+    unsigned length;                                         /* of the instruction */
+    struct arch_pointer stack, frame, arguments, link;       /* LINK: of the return address, where the CPU has one */
+    struct arch_place frame_kept, arguments_kept, link_kept; /* where it puts these registers, as they were */
+    bool direct; /* a jump or call to a fixed place, TARGET bytes from its first … */
+    bool refers; /* … or it computes the address of one: there, … */
+    int64_t target;
+    uint64_t absolute; /* … or at this address, if that is not 0 */
+    bool jumps;        /* it goes elsewhere: where DIRECT says, or where memory or a register does … */
+    bool conditional;  /* … or not */
+    bool calls, returns;
+    bool ends; /* nothing runs behind it: a trap */
+    bool nop;  /* as it stands between functions */
+};
+
 struct arch_code {
     const char *name;
     unsigned step; /* instructions start at multiples of it */
@@ -115,6 +151,8 @@ struct arch_code {
     bool (*effect)(const uint8_t *code, size_t size, struct arch_effect *effect);
     /* The same for where indirect jumps may go; false where that is no instruction. */
     bool (*flow)(const uint8_t *code, size_t size, struct arch_flow *flow);
+    /* The same for how a walk finds the caller. */
+    bool (*stack_effect)(const uint8_t *code, size_t size, struct arch_stack_effect *effect);
     /*
      * Bytes from OFFSET of CODE (SIZE bytes) to behind what the CPU has to run without an interruption, if OFFSET is
      * inside: a probe would interrupt it, again and again. 0: it is not.

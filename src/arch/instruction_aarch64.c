@@ -322,6 +322,73 @@ static bool flow(const uint8_t *code, size_t size, struct arch_flow *flow)
     return true;
 }
 
+/* --- how a walk finds the caller --- */
+
+enum { FRAME = 29, LINK = 30 };
+
+static enum arch_base base_of(unsigned number)
+{
+    return number == SP ? BASE_STACK : number == FRAME ? BASE_FRAME : BASE_NONE;
+}
+
+/* What register NUMBER holds after what has EFFECT. */
+static struct arch_pointer pointer_after(const struct arch_effect *effect, unsigned number)
+{
+    if (effect->follows && effect->to == number && base_of(effect->from))
+        return (struct arch_pointer){POINTER_MOVED, {base_of(effect->from), effect->plus}};
+    for (unsigned i = 0; i < effect->word_count && !effect->writes; i++)
+        if (effect->words[i] == number && base_of(effect->base))
+            return (struct arch_pointer){POINTER_LOADED, {base_of(effect->base), effect->offset + 8 * (int64_t)i}};
+    return (struct arch_pointer){effect->changes & bit(number) ? POINTER_LOST : POINTER_KEPT, {BASE_NONE, 0}};
+}
+
+/* Where what has EFFECT puts register NUMBER. */
+static struct arch_place place_kept(const struct arch_effect *effect, unsigned number)
+{
+    for (unsigned i = 0; i < effect->word_count && effect->writes; i++)
+        if (effect->words[i] == number && base_of(effect->base))
+            return (struct arch_place){base_of(effect->base), effect->offset + 8 * (int64_t)i};
+    return (struct arch_place){BASE_NONE, 0};
+}
+
+static bool stack_effect(const uint8_t *code, size_t size, struct arch_stack_effect *effect)
+{
+    struct arch_instruction instruction;
+    struct arch_effect effected;
+    uint32_t word;
+    *effect = (struct arch_stack_effect){0};
+    if (!decode(code, size, &instruction))
+        return false;
+    memcpy(&word, code, sizeof word);
+    effect->length = instruction.length;
+    effect->nop = instruction.nop;
+    effect->direct = instruction.direct;
+    effect->refers = instruction.refers;
+    effect->target = instruction.target;
+    effect->returns = instruction.returns;
+    effect->conditional = instruction.conditional;
+    effect->calls = instruction.calls || (word & 0xfefff800) == 0xd63f0800; /* blraa … */
+    effect->jumps = !effect->calls && !effect->returns && (instruction.direct || (word & 0xfe000000) == 0xd6000000);
+    effect->ends = (word & 0xffff0000) == 0 || (word & 0xffe0001f) == 0xd4200000; /* udf, brk */
+    if (effect->calls)
+        effect->link.change = POINTER_LOST;
+    if (effect->calls || effect->jumps || effect->returns || effect->ends)
+        return true;
+    if ((word & 0xfffff01f) == 0xd503201f) /* hints, of which some sign the return address, or check it */
+        return true;
+    if (!arch_code_aarch64.effect(code, size, &effected)) {
+        effect->frame.change = field(word, 0, 5) == FRAME ? POINTER_LOST : POINTER_KEPT;
+        effect->link.change = field(word, 0, 5) == LINK ? POINTER_LOST : POINTER_KEPT;
+        return true;
+    }
+    effect->stack = pointer_after(&effected, SP);
+    effect->frame = pointer_after(&effected, FRAME);
+    effect->link = pointer_after(&effected, LINK);
+    effect->frame_kept = place_kept(&effected, FRAME);
+    effect->link_kept = place_kept(&effected, LINK);
+    return true;
+}
+
 /* An exception between an exclusive load and its store makes the store fail; loops of both would never end. */
 static size_t uninterrupted(const uint8_t *code, size_t size, size_t offset)
 {
@@ -376,6 +443,7 @@ const struct arch_code arch_code_aarch64 = {
     .decode = decode,
     .stack_pointer = SP,
     .effect = effect,
+    .stack_effect = stack_effect,
     .uninterrupted = uninterrupted,
     .flow = flow,
     .far_targets = far_targets,

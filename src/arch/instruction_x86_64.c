@@ -2,17 +2,10 @@
 #include <Zydis/Zydis.h>
 #include <string.h>
 
+#include "arch/decoder_x86_64.h"
 #include "arch/instruction.h"
 #include "arch/jump_bytes_x86_64.h"
-
-static const ZydisDecoder *decoder(void)
-{
-    static ZydisDecoder instance;
-    static bool made;
-    if (!made)
-        made = ZYAN_SUCCESS(ZydisDecoderInit(&instance, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64));
-    return &instance;
-}
+#include "arch/stack_effect_x86_64.h"
 
 /*
  * What arch/x86/kernel/uprobes.c emulates: branch_setup_xol_ops (call, jmp and jcc to a fixed place, the nop of one
@@ -211,7 +204,7 @@ static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
     ZydisDecodedInstruction instruction;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     *effect = (struct arch_effect){0};
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), code, size, &instruction, operands)))
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder_x86_64(), code, size, &instruction, operands)))
         return false;
     if (instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK) {
         effect->locked = true;
@@ -416,7 +409,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     ZydisDecodedInstruction instruction;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     ZydisDecoderContext context;
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder(), &context, code, size, &instruction)))
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder_x86_64(), &context, code, size, &instruction)))
         return false;
     const ZydisInstructionAttributes repeating = ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
     bool emulated = is_emulated(code, &instruction);
@@ -442,7 +435,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     if (result->direct || !has_references(&instruction))
         return true;
     if (!ZYAN_SUCCESS(
-            ZydisDecoderDecodeOperands(decoder(), &context, &instruction, operands, instruction.operand_count)))
+            ZydisDecoderDecodeOperands(decoder_x86_64(), &context, &instruction, operands, instruction.operand_count)))
         return false;
     find_references(&instruction, operands, result);
     note_way(&instruction, operands, result);
@@ -450,11 +443,6 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
 }
 
 /* --- where indirect jumps may go --- */
-
-static bool is_memory(const ZydisDecodedOperand *operand)
-{
-    return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.type != ZYDIS_MEMOP_TYPE_AGEN;
-}
 
 static uint8_t word_of(ZydisRegister name)
 {
@@ -535,7 +523,7 @@ static bool flow(const uint8_t *code, size_t size, struct arch_flow *flow)
     ZydisDecodedInstruction instruction;
     ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
     *flow = (struct arch_flow){.to = ARCH_WORDS, .from = ARCH_WORDS, .index = ARCH_WORDS};
-    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder(), code, size, &instruction, operands)))
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder_x86_64(), code, size, &instruction, operands)))
         return false;
     flow->changes = changed_by(&instruction, operands);
     switch (instruction.mnemonic) {
@@ -578,6 +566,7 @@ const struct arch_code arch_code_x86_64 = {
     .entry_misaligned = 8, /* the return address */
     .thread_pointer_first = true,
     .effect = effect,
+    .stack_effect = stack_effect_x86_64,
     .uninterrupted = uninterrupted,
     .flow = flow,
     .far_targets = jump_bytes_far_targets,

@@ -34,7 +34,7 @@ static int unwind_gc(lua_State *L)
     return 0;
 }
 
-/* file:counts() → functions, rows, rules, bytes, damaged, unknown */
+/* file:counts() → functions, rows, rules, bytes, damaged, unknown, guessed */
 static int unwind_counts(lua_State *L)
 {
     const struct unwind_file *file = check_file(L);
@@ -44,7 +44,8 @@ static int unwind_counts(lua_State *L)
     lua_pushnumber(L, (lua_Number)(unwind_table_chunks(&file->table) * sizeof *file->table.chunks));
     lua_pushnumber(L, file->table.damaged);
     lua_pushnumber(L, file->table.unknown);
-    return 6;
+    lua_pushnumber(L, file->table.guessed);
+    return 7;
 }
 
 /* file:row(number, from 0) → ELF address, number of its rule; nil behind the last */
@@ -74,8 +75,8 @@ static int unwind_find(lua_State *L)
     return core_push_number(L, unwind_table_find(&file->table, (uint64_t)offset));
 }
 
-/* file:rule(number) → kind, base register, offset, addend (0 but for deref…), frame, link (held: the register's name):
- * bpf/unwind.h's parts of a rule; kind "unexpressed" for RULE_UNEXPRESSED */
+/* file:rule(number) → kind, base register, offset, addend (0 but for deref…), frame, link (held: the register's name),
+ * whether it is guessed: bpf/unwind.h's parts of a rule; kind "unexpressed" for RULE_UNEXPRESSED */
 static int unwind_parts(lua_State *L)
 {
     static const char *const kinds[] = {
@@ -97,7 +98,8 @@ static int unwind_parts(lua_State *L)
         lua_pushstring(L, arch_dwarf_register(file->elf.machine, RULE_HOLDER(rule)));
     else
         lua_pushnumber(L, (lua_Number)RULE_LINK(rule));
-    return 6;
+    lua_pushboolean(L, (rule & RULE_GUESSED) != 0);
+    return 7;
 }
 
 /* So that MAP takes none but the names that the library's maps have. */

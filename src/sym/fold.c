@@ -12,6 +12,8 @@
 
 enum { KNOWN_BITS = 14 };
 
+#define GUESSED " (guessed)" /* as in lua/uplua/stack/frame.lua */
+
 /* A frame whose function is known: stacks share most of theirs. */
 struct known {
     const struct symbols *symbols;
@@ -24,13 +26,13 @@ struct known {
 /* The address that FRAME stands for. */
 static uint64_t address_of(uint64_t frame)
 {
-    return kernel_has(frame) ? frame : frame & ~STACK_INTERRUPTED;
+    return kernel_has(frame) ? frame : frame & ~(STACK_INTERRUPTED | STACK_GUESSED);
 }
 
 /* 1 where frame NUMBER is a return address, so that its call lies before it. */
 static uint64_t back_of(const uint64_t *frames, size_t number)
 {
-    if (!number || !frames[number] || address_of(frames[number]) != frames[number])
+    if (!number || !frames[number] || (!kernel_has(frames[number]) && frames[number] & STACK_INTERRUPTED))
         return 0;
     return kernel_has(frames[number]) || !kernel_has(frames[number - 1]);
 }
@@ -113,6 +115,12 @@ static struct known *known_slot(pid_t pid, uint64_t address)
     return &known[hash >> (64 - KNOWN_BITS)];
 }
 
+/* True if frame NUMBER is what the code of the frame before leads to, of which there is no call frame information. */
+static bool is_guessed(const uint64_t *frames, size_t number)
+{
+    return number && !kernel_has(frames[number - 1]) && frames[number - 1] & STACK_GUESSED;
+}
+
 /* Adds frame NUMBER. */
 static void fold_frame(struct text *text, struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames,
                        size_t number)
@@ -152,6 +160,8 @@ const char *symbols_fold(struct symbols *symbols, pid_t pid, uint64_t program, c
     text.used = 0;
     for (size_t i = count; i-- > 0;) {
         fold_frame(&text, symbols, pid, program, frames, i);
+        if (is_guessed(frames, i))
+            text_add(&text, GUESSED);
         if (i && text_reserve(&text, 1))
             text.bytes[text.used++] = ';';
     }

@@ -19,7 +19,7 @@ enum {
     ABANDONED = 60,            /* seconds after which a file that is not finished will never be */
 };
 #define MOST_BYTES (INT64_C(64) << 20) /* of all files */
-#define VERSION 5                      /* of the format, of bpf/unwind.h's rules and chunks, and of what makes rules */
+#define VERSION 6                      /* of the format, of bpf/unwind.h's rules and chunks, and of what makes rules */
 
 /* How a file begins; its rules and chunks follow, whose rows have the numbers of these rules. */
 struct cache_header {

@@ -92,9 +92,10 @@ static bool lies_within(int64_t number, int64_t limit)
 
 uint64_t unwind_rule(enum rule_kind kind, uint64_t base, int64_t offset, int64_t frame, int64_t link)
 {
-    if (base > 31 || !lies_within(offset, RULE_OFFSET_LIMIT) || !fits(frame) || !fits(link))
+    if (base > 31 || !lies_within(offset, RULE_OFFSET_LIMIT) || !fits(frame) || !fits(link) ||
+        !lies_within(link, RULE_LINK_LIMIT))
         return RULE_UNEXPRESSED;
-    return (uint64_t)kind | base << 3 | ((uint64_t)(link / 8) & 0xffff) << 8 | ((uint64_t)(frame / 8) & 0xffff) << 24 |
+    return (uint64_t)kind | base << 3 | ((uint64_t)(link / 8) & 0x7fff) << 8 | ((uint64_t)(frame / 8) & 0xffff) << 24 |
            ((uint64_t)offset & (2 * RULE_OFFSET_LIMIT - 1)) << 40;
 }
 

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "unwind/call_frames.h"
 #include "unwind/cfa.h"
+#include "unwind/stack_analysis.h"
 
 enum {
     BLOCK = 1 << UNWIND_BLOCK_SHIFT,
@@ -28,6 +29,8 @@ struct builder {
     uint64_t entry;     /* file offset of the file's first instruction; UINT64_MAX: it has none */
     uint64_t last_rule; /* rows often repeat it */
     uint32_t last_number;
+    struct analysed_row *analysed; /* of code that is not described: by offset, the next one first */
+    size_t analysed_count;
     int rc;
 };
 
@@ -114,14 +117,18 @@ static size_t list_functions(const struct call_frames *frames, const struct elf_
 }
 
 /*
- * The rows of the code at [FROM, TO), of which no call frame information tells. Where a file begins nobody has called:
- * ld.so's first instructions, below each constructor, are such a place, as are those of programs in assembly.
+ * The rows of the code at [FROM, TO), of which no call frame information tells: those that its analysis has found.
+ * Without one, where a file begins nobody has called: ld.so's first instructions, below each constructor, are such a
+ * place, as are those of programs in assembly.
  */
 static void add_gap(struct builder *builder, uint64_t from, uint64_t to)
 {
     uint64_t entry = builder->entry;
     if (to - from >= PADDING)
         add(builder, from, RULE_UNKNOWN);
+    for (; builder->analysed_count && builder->analysed->address < to; builder->analysed++, builder->analysed_count--)
+        if (builder->analysed->address >= from)
+            add(builder, builder->analysed->address, unwind_rules_number(builder->rules, builder->analysed->rule));
     if (entry < from || entry >= to)
         return;
     add(builder, entry, unwind_rules_number(builder->rules, RULE_END));
@@ -137,8 +144,11 @@ static void add_functions(struct builder *builder, const struct call_frames *fra
                           const struct described_function *functions, size_t count, const struct cfa_state *states,
                           const bool *good, struct unwind_table *table)
 {
-    if (count && builder->entry < functions->start)
-        add_gap(builder, builder->entry, functions->start);
+    uint64_t first = builder->entry, begin = count ? functions->start : UINT64_MAX;
+    if (builder->analysed_count && builder->analysed->address < first)
+        first = builder->analysed->address;
+    if (first < begin)
+        add_gap(builder, first, begin);
     for (size_t i = 0, after; i < count && !builder->rc; i = after) {
         const struct described_function *function = &functions[i];
         for (after = i + 1; after < count && functions[after].start == function->start;)
@@ -155,6 +165,111 @@ static void add_functions(struct builder *builder, const struct call_frames *fra
         table->function_count++;
     }
 }
+
+/* --- code that is not described --- */
+
+/* Adds the code at the ELF addresses [START, END), unless it may be padding. False without memory. */
+static bool add_range(struct code_ranges *ranges, uint64_t start, uint64_t end)
+{
+    if (end <= start || end - start < PADDING)
+        return true;
+    if (!array_room(&ranges->items, ranges->count, &ranges->capacity, sizeof *ranges->items))
+        return false;
+    ranges->items[ranges->count++] = (struct code_range){start, end};
+    return true;
+}
+
+/* Adds the code at [START, END) to DESCRIBED, or to RANGES what of it the COUNT FUNCTIONS do not describe. */
+static bool add_code(struct code_ranges *ranges, struct code_ranges *described, const struct elf_file *elf,
+                     const struct described_function *functions, size_t count, uint64_t start, uint64_t end)
+{
+    uint64_t segment_end;
+    int64_t offset = unwind_code_offset(elf, start, &segment_end);
+    if (offset < 0 || end - start > segment_end - (uint64_t)offset)
+        return true;
+    uint64_t bias = start - (uint64_t)offset, at = (uint64_t)offset, to = at + (end - start);
+    size_t i = array_up_to(functions, count, sizeof *functions, at);
+    for (i -= i > 0; i < count && functions[i].start < to; i++) {
+        uint64_t from = functions[i].start > at ? functions[i].start : at;
+        uint64_t behind = functions[i].end < to ? functions[i].end : to;
+        if (!add_range(ranges, at + bias, from + bias) || !add_range(described, from + bias, behind + bias))
+            return false;
+        if (behind > at)
+            at = behind;
+    }
+    return at >= to || add_range(ranges, at + bias, to + bias);
+}
+
+static int compare_ranges(const void *a, const void *b)
+{
+    const struct code_range *x = a, *y = b;
+    return (x->start > y->start) - (x->start < y->start);
+}
+
+static void put_in_order(struct code_ranges *ranges)
+{
+    if (ranges->count)
+        qsort(ranges->items, ranges->count, sizeof *ranges->items, compare_ranges);
+    size_t kept = 0; /* damaged files have sections that overlap */
+    for (size_t i = 0; i < ranges->count; i++)
+        if (!kept || ranges->items[i].start >= ranges->items[kept - 1].end)
+            ranges->items[kept++] = ranges->items[i];
+    ranges->count = kept;
+}
+
+/* Finds the code of ELF that the COUNT FUNCTIONS do not describe: in its sections, since a segment may hold everything
+ * else too; in its segments where there are no sections. False without memory. */
+static bool find_code(struct code_ranges *ranges, struct code_ranges *described, const struct elf_file *elf,
+                      const struct described_function *functions, size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < elf->section_count && good; i++) {
+        const Elf64_Shdr *section = &elf->sections[i];
+        if (section->sh_flags & SHF_EXECINSTR && section->sh_type == SHT_PROGBITS)
+            good = add_code(ranges, described, elf, functions, count, section->sh_addr,
+                            section->sh_addr + section->sh_size);
+    }
+    for (size_t i = 0; i < elf->segment_count && !elf->section_count && good; i++) {
+        const Elf64_Phdr *segment = &elf->segments[i];
+        if (segment->p_type == PT_LOAD && segment->p_flags & PF_X)
+            good = add_code(ranges, described, elf, functions, count, segment->p_vaddr,
+                            segment->p_vaddr + segment->p_filesz);
+    }
+    put_in_order(ranges);
+    return good;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct analysed_row *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* The rows of the code of ELF that the COUNT FUNCTIONS do not describe, by offset in the file, in *ROWS: their number,
+ * or -ENOMEM. */
+static int64_t analyse(const struct elf_file *elf, const struct described_function *functions, size_t count,
+                       struct analysed_row **rows)
+{
+    struct code_ranges ranges = {0}, described = {0};
+    bool good = find_code(&ranges, &described, elf, functions, count);
+    int64_t found = good ? stack_analysis(elf, &ranges, &described, rows) : -ENOMEM;
+    free(ranges.items);
+    free(described.items);
+    int64_t kept = 0;
+    for (int64_t i = 0; i < found; i++) {
+        uint64_t address = (*rows)[i].address, end;
+        int64_t offset = unwind_code_offset(elf, address, &end);
+        if (offset < 0) /* behind the last code */
+            offset = unwind_code_offset(elf, address - 1, &end) + 1;
+        if (offset > 0)
+            (*rows)[kept++] = (struct analysed_row){.address = (uint64_t)offset, .rule = (*rows)[i].rule};
+    }
+    if (kept)
+        qsort(*rows, (size_t)kept, sizeof **rows, compare_rows);
+    return found < 0 ? found : kept;
+}
+
+/* --- the table --- */
 
 static void write_row(struct unwind_table *table, uint32_t number, uint64_t offset, uint32_t rule)
 {
@@ -193,6 +308,7 @@ static int pack(struct unwind_table *table, const struct builder *builder)
         while (block < (offset - table->start) / BLOCK)
             write_before(table, ++block, count);
         write_row(table, count++, offset, rule);
+        table->guessed += (builder->rules->items[rule] & RULE_GUESSED) != 0;
         table->unknown += RULE_KIND(builder->rules->items[rule]) == RULE_UNKNOWN;
     }
     write_before(table, blocks, count);
@@ -205,7 +321,7 @@ int unwind_table_build(struct unwind_table *table, const struct elf_file *elf, c
     *table = (struct unwind_table){0};
     struct call_frames frames;
     int rc = call_frames_read(&frames, elf, search, err);
-    if (rc)
+    if (rc && (rc != -ENODATA || !arch_unwind(elf->machine)))
         return rc;
     uint64_t end;
     int64_t entry = elf->entry ? unwind_code_offset(elf, elf->entry, &end) : -1;
@@ -222,11 +338,21 @@ int unwind_table_build(struct unwind_table *table, const struct elf_file *elf, c
     for (size_t i = 0; i < frames.cie_count; i++)
         good[i] = cfa_start(&frames.cies[i], &states[i]);
     size_t count = list_functions(&frames, elf, functions);
+    struct analysed_row *rows = NULL;
+    int64_t found = analyse(elf, functions, count, &rows);
+    builder.analysed = rows;
+    builder.analysed_count = found > 0 ? (size_t)found : 0;
+    if (found > 0)
+        builder.entry = UINT64_MAX; /* it is among these */
+    if (found < 0)
+        builder.rc = (int)found;
     add_functions(&builder, &frames, functions, count, states, good, table);
     rc = builder.rc ? builder.rc : pack(table, &builder);
+    free(rows);
 out:
     if (rc == -ENODATA)
-        error_set(err, rc, "its call frame information says nothing about its code");
+        error_set(err, rc,
+                  "its call frame information, if there is any, says nothing about its code, nor does the code itself");
     else if (rc)
         error_set(err, rc, rc == -EFBIG ? "its unwind table would be larger than is believable" : "out of memory");
     free(builder.rows);

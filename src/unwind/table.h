@@ -28,6 +28,7 @@ struct unwind_table {
     uint32_t function_count; /* FDEs */
     uint32_t damaged;        /* records and functions of which a part could not be read */
     uint32_t unknown;        /* rows without a rule, or whose rule cannot be expressed */
+    uint32_t guessed;        /* rows that come from the code itself */
     bool searched;           /* a debug file was looked for, since it says little of its code */
 };
 

@@ -1,6 +1,7 @@
 /*
  * The compiler without Lua around it: handlers of all kinds compile to an object that links; whatever is changed in
- * their bytecode, the compiler ends with an object or with a message, never otherwise.
+ * their bytecode, the compiler ends with an object or with a message, never otherwise. Limit: 480 s: it computes all
+ * the time, beside whatever else wants the CPUs.
  */
 #include "compile/object/library.h"
 #include "handlers.h"

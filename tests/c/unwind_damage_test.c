@@ -75,7 +75,7 @@ static void section(int fd, const char *name, size_t *offset, size_t *size)
     elf_file_close(&elf);
 }
 
-/* With the call frame information in the section NAME. */
+/* With what tells of its stack in the section NAME. */
 static void test_file(const char *path, const char *name)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC), work = memfd_create("damaged", MFD_CLOEXEC);
@@ -90,7 +90,7 @@ static void test_file(const char *path, const char *name)
     errors = tables = 0;
     int good = 0;
     clock_t begin = clock();           /* of this process's own work: others may have the CPUs meanwhile */
-    for (int i = 0; i < ROUNDS; i++) { /* bytes of the call frame information */
+    for (int i = 0; i < ROUNDS; i++) { /* bytes of that section */
         memcpy(copy, original, size);
         for (uint64_t n = next() % 23 + 1; n; n--)
             copy[at + next() % part] = (uint8_t)next();
@@ -198,6 +198,8 @@ int main(void)
     }
     test_file("build/targets/libframes.so", ".debug_frame");
     test_file("build/targets/libframes-zlib.so", ".debug_frame");
+    test_file("build/targets/undescribed", ".text"); /* whose code is asked itself */
+    test_file("build/targets/sorts_below-stripped", ".text");
     test_overlaps();
     return done_testing();
 }

@@ -32,6 +32,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
+           $(addprefix $(OUT)/targets/,sorts_below-musl sorts_below-static sorts_below-stripped undescribed-clang) \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
            $(addprefix $(OUT)/targets/,sectionless sectionless-sysv libsectionless.so libsectionless-sysv.so) \
            $(addprefix $(OUT)/targets/,libleft.so libright.so) $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
@@ -321,6 +322,26 @@ $(OUT)/targets/chain-musl-clang: $(CHAIN_FILES) tests/targets/noinline.h | $(CHE
 	@mkdir -p $(@D)
 	$(call say,CC,$<) $(CLANG) $(CHAIN_FLAGS) -nostdlibinc -isystem $(INCLUDES)/$(ARCH)-linux-musl -fPIC -c -o $@.o $< && \
 	    $(MUSL_CC) $(CHAIN_FLAGS) -o $@ $@.o tests/targets/chain_frames.S
+
+# Code without unwind tables: musl's own, and all of a program.
+$(OUT)/targets/sorts_below-static: LINKED := -static
+$(OUT)/targets/sorts_below-musl $(OUT)/targets/sorts_below-static: tests/targets/sorts_below.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(MUSL_CC) -std=gnu11 -O1 -Wall -Wextra -fno-optimize-sibling-calls $(LINKED) -o $@ $<
+
+$(OUT)/targets/sorts_below-stripped: $(OUT)/targets/sorts_below-static
+	$(call say,STRIP,$@) $(STRIP) -o $@ $<
+
+UNDESCRIBED := -std=gnu11 -O2 -Wall -Wextra -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer \
+               -fno-optimize-sibling-calls
+
+$(OUT)/targets/undescribed: tests/targets/undescribed.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(UNDESCRIBED) -o $@ $<
+
+$(OUT)/targets/undescribed-clang: tests/targets/undescribed.c tests/targets/noinline.h | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CLANG) $(UNDESCRIBED) -o $@ $<
 
 ALLOCATORS_FLAGS := -std=c++17 -O1 -g -Wall -Wextra -fno-builtin -fsized-deallocation -fno-omit-frame-pointer -fno-optimize-sibling-calls
 

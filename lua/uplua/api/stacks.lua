@@ -57,6 +57,9 @@ Each stack is one object: stacks can be keys of tables. A frame is a table:
     { [[`kernel`]],
       [[true for an address of the kernel]],
       defines = "`frame.kernel: boolean?`" },
+    { [[`guessed`]],
+      [[true where no unwind table led to it, but what the code of the frame before does to the stack]],
+      defines = "`frame.guessed: boolean?`" },
     { [[`file`, `line`]],
       [[the source's path, as the compiler saw it, and line; nil without debug information]],
       defines = "`frame.file: string?` `frame.line: integer?`" },
@@ -108,8 +111,11 @@ Addresses of other origin have names, too (in handlers `up.sym(address)` is a fu
 
 A stack reaches down to `_start` or the thread's first function, whether the program keeps frame pointers or not. uplua
 walks it by call frame information (.eh_frame, or .debug_frame, also in a separate debug file), through libraries, also
-later ones, and signal handlers. It passes code without such information by the frame pointer; on aarch64 by the
-instructions before the code's return. A stack that ends too early says so in its last line, and the ledger counts it:
+later ones, and signal handlers. Code without such information, as musl's, is read itself: what its instructions do to
+the stack tells where its caller is. That is nearly always right, but a guess, so that such a caller has `(guessed)`
+behind its name, and the ledger counts the stacks. Where the code does not tell, and in code that a program makes, the
+frame pointer does; on aarch64 the instructions before the code's return. A stack that ends too early says so in its
+last line, and the ledger counts it:
 ]==],
 
   {

@@ -5,6 +5,7 @@
 --   module    "/usr/lib/x86_64-linux-gnu/libc.so.6", "[vdso]", "[kernel]"; nil where nothing is mapped
 --   kernel    true: an address of the kernel's
 --   file, line  of the source, where debug information is found
+--   guessed   true: no unwind table led here, but what the code of the frame before does to the stack
 --   inlined   true: the function was inlined into that of the next frame; both have the same address, module and offset
 -- tostring(frame) is "malloc+0x1d", "libfoo.so+0x1234", "[unknown] 0x1234" or "checked_sum (inlined)".
 local ffi         = require "ffi"
@@ -21,6 +22,9 @@ local u64       = ffi.typeof "uint64_t"
 local words     = ffi.typeof "const uint64_t *"
 local KERNEL    = 2ULL ^ 63
 local IN_FILE   = ffi.cast("uint64_t", contract.STACK_IN_FILE)
+local GUESSED   = contract.STACK_GUESSED / 2 ^ 32 -- a bit of the upper half, …
+local UPPER     = ffi.typeof "const uint32_t *"
+local BEYOND    = 2 ^ 31                          -- … which is so much at least in an address of the kernel's
 local C         = contract.C
 
 local own = run.part(function()
@@ -81,12 +85,28 @@ local function from_here(path)
   return path:sub(1, #here) == here and path:sub(#here + 1) or path
 end
 
+-- True if how the caller of frame I (from 0) was found is a guess. HALVES: of the stack's frames.
+local function is_guess(halves, i)
+  local upper = halves[2 * i + 1]
+  return upper < BEYOND and bit.band(upper, GUESSED) ~= 0
+end
+
+-- True if one of the COUNT frames that begin at FIRST was found so.
+function frame.any_guessed(first, count)
+  local halves = ffi.cast(UPPER, first)
+  for i = 0, count - 2 do
+    if is_guess(halves, i) then return true end
+  end
+  return false
+end
+
 -- A frame as text, with what STYLE asks for: its offset in the function, its address before it, its module and its
 -- place in the source behind it.
 function frame.text(one, style)
   local shown, bare = name(one)
   if bare and style.offsets ~= false then shown = shown .. "+" .. hex(one.offset) end
   if one.inlined then shown = shown .. " (inlined)" end
+  if one.guessed then shown = shown .. " (guessed)" end
   if style.addresses then shown = hex(one.address) .. " " .. shown end
   if style.modules and one.symbol and one.module then shown = ("%s (%s)"):format(shown, frame.basename(one.module)) end
   if style.lines and one.file then shown = ("%s %s:%s"):format(shown, from_here(one.file), one.line or "?") end
@@ -110,6 +130,7 @@ function frame.resolve(pid, raw, program)
   local found = symbols:resolve(pid, raw, program)
   local address, of = ffi.cast(words, raw), ffi.cast("struct uplua_symbols *", symbols:pointer())
   local since = program and ffi.cast(words, program)[0] or 0ULL
+  local halves = ffi.cast(UPPER, address)
   for i = 1, #raw / 8 do
     list[i] = setmetatable({
       address = plain(C.symbols_address(of, pid, since, address[i - 1])),
@@ -117,6 +138,7 @@ function frame.resolve(pid, raw, program)
       module  = found[3 * i - 1] or nil,
       offset  = found[3 * i],
       kernel  = address[i - 1] >= KERNEL or nil,
+      guessed = i > 1 and is_guess(halves, i - 2) or nil,
     }, meta)
   end
   return list

@@ -52,6 +52,7 @@ local own = run.part(function()
     symbols = nil,    -- the run's (frame.symbols), by FFI
     unwinder = nil,   -- uplua.core's; nil until handlers use stacks
     followed = nil,   -- the descriptor of the records of what processes map
+    guessed = {},     -- ids, as text, of stacks that were read and of which frames were guessed
     foreseen = nil,   -- paths of the programs that the command will execute
   }
 end)
@@ -78,7 +79,9 @@ local function find(id)
       -- Most are where the last one was: asking costs a system call.
       if i > 1 then sources[i], sources[1] = sources[1], source end
       local found = ffi.cast(view_type, source.value)
-      return found, math.min(found.count, source.room)
+      local count = math.min(found.count, source.room)
+      if frame.any_guessed(found.frames, count) then own().guessed[tostring(id)] = true end
+      return found, count
     end
   end
 end
@@ -472,6 +475,10 @@ function stack.lost()
     list[2] = { "frame of a process that has exited: nothing is known of its mappings", frames }
     list[3] = { "address where a process had several files, one after the other: named by the last one", places }
   end
+  local guessed = 0
+  for _ in pairs(own().guessed) do guessed = guessed + 1 end
+  list[#list + 1] = { "stack with frames marked as guessed: they have called code without an unwind table, of which " ..
+                      "only its instructions tell who did", guessed }
   local unwinder = own().unwinder
   if unwinder then
     local _, _, _, failures = unwinder:counts()

@@ -6,7 +6,7 @@ local function place(offset) return offset == 0 and "kept" or ("at CFA%+d"):form
 
 -- Rule NUMBER of FILE in words.
 local function describe(file, number)
-  local kind, base, offset, addend, frame, link = file:rule(number)
+  local kind, base, offset, addend, frame, link, guessed = file:rule(number)
   if kind == "unknown" then return "unknown" end
   if kind == "unexpressed" then return "described, but not as a walk can follow it" end
   if kind == "end" then return "outermost frame" end
@@ -17,7 +17,8 @@ local function describe(file, number)
     cfa = ("CFA *(%s%+d)"):format(base, offset) .. (addend == 0 and "" or ("%+d"):format(addend))
   end
   local saved = kind == "deref_base" and ("at %s%+d"):format(base, frame) or place(frame)
-  return ("%s, return address %s, frame pointer %s"):format(cfa, kind == "held" and "in " .. link or place(link), saved)
+  return ("%s, return address %s, frame pointer %s%s"):format(
+    cfa, kind == "held" and "in " .. link or place(link), saved, guessed and " (guessed from the code)" or "")
 end
 
 local function hex(address) return ("0x%x"):format(address) end
@@ -35,12 +36,12 @@ return function(path, address, other)
     print(hex(number) .. "  " .. describe(file, rule))
     return
   end
-  local functions, rows, rules, bytes, damaged, unknown = file:counts()
+  local functions, rows, rules, bytes, damaged, unknown, guessed = file:counts()
   for i = 0, rows - 1 do
     local start, rule = file:row(i)
     print(hex(start) .. "  " .. describe(file, rule))
   end
-  print(("%s functions, %s rows, %s rules, %s bytes; %s rows without a rule, %s damaged"):format(
+  print(("%s functions, %s rows, %s rules, %s bytes; %s rows without a rule, %s guessed, %s damaged"):format(
     text.thousands(functions), text.thousands(rows), text.thousands(rules), text.thousands(bytes),
-    text.thousands(unknown), text.thousands(damaged)))
+    text.thousands(unknown), text.thousands(guessed), text.thousands(damaged)))
 end

@@ -1,0 +1,97 @@
+-- Stacks through code of which nobody has written down how it is unwound: musl's libc, and a program without tables.
+-- Callers are found by what the instructions do to the stack; the frames that come from there are marked.
+local tap = require "tap"
+local target = require "target"
+local is, ok, like = tap.is, tap.ok, tap.like
+
+local SAID = "^uplua: not everything was seen:\n  %d+ × stack with frames marked as guessed: they have called code " ..
+             "without an unwind table, of which only its instructions tell who did\n$"
+
+-- Each stack of FUNCTION in a run of PROGRAM: { text (one line), names, count, whole, offsets }; what the program said,
+-- and standard error.
+local function stacks(program, place, arguments)
+  local run = target.script(([[
+    local up = require "uplua"
+    local s = up.count()
+    up.uprobe(%q, function(e) s[e:ustack()]:inc() end)
+    up.at_exit(function()
+      for stack, count in s:pairs() do
+        local offsets = {}
+        for i, frame in ipairs(stack:frames()) do
+          offsets[i] = ("%%d%%s"):format(frame.address, frame.guessed and "?" or "")
+        end
+        print("stack", count, stack:text { one_line = " ", offsets = false }, stack:folded(),
+              stack:incomplete() or "whole", table.concat(offsets, " "))
+      end
+    end)]]):format("./" .. program .. ":" .. place), "-- ./" .. program .. (arguments or ""))
+  local list = {}
+  for count, text, folded, whole, offsets in run.out:gmatch "stack\t(%d+)\t([^\t\n]*)\t([^\t\n]*)\t(%S+)\t([^\n]*)\n" do
+    list[#list + 1] = { count = tonumber(count), text = text, folded = folded, whole = whole, offsets = offsets }
+  end
+  return list, run
+end
+
+-- Below the callback: frames of libc, then sorts, main, what libc calls main by, and the program's first function.
+local static = {}
+for _, kind in ipairs { "musl", "static" } do
+  local program = "build/targets/sorts_below-" .. kind
+  local list, run = stacks(program, "cmp")
+  like(run.err, SAID, kind .. ": what is guessed is said")
+  local calls, wrong = 0, nil
+  for _, one in ipairs(list) do
+    calls = calls + one.count
+    if one.whole ~= "whole" or not one.text:find "^cmp .*[^ ]+ sorts %(guessed%) main [^ ]+ _start %(guessed%)$"
+       or one.text:find "unknown" then wrong = one.text .. " " .. one.whole end
+    if not one.folded:find "^_start %(guessed%);[^;]+;main;sorts %(guessed%);.*;cmp$" then wrong = one.folded end
+    static[one.offsets] = kind == "static" and one.count or nil
+  end
+  is(calls, tonumber(run.out:match "^(%d+)\n"), "  … every call of the callback")
+  is(wrong, nil, "  … has all of its callers, with a mark where that is a guess")
+end
+
+-- Without symbols nothing says where functions begin, but calls and the addresses that the code computes.
+local address = target.shell [[nm build/targets/sorts_below-static | sed -n 's/^0*\(.*\) T cmp$/0x\1/p' >"$D/out"]].out
+local list, run = stacks("build/targets/sorts_below-stripped", address:match "%S+")
+like(run.err, SAID, "stripped: what is guessed is said")
+local different
+for _, one in ipairs(list) do
+  if static[one.offsets] ~= one.count then different = one.offsets end
+  static[one.offsets] = nil
+end
+is(different, nil, "  … each stack is one that it has with symbols")
+is(next(static), nil, "  … and all of these are there")
+
+-- What calls leaf.
+local EXPECTED = {
+  ["leaf large aligned variable both main"] = 7,
+  ["leaf large ends main"] = 7,
+  ["leaf chosen main"] = 14,
+  ["leaf large chosen main"] = 7,
+  ["leaf large aligned variable both chosen main"] = 7,
+  ["leaf large aligned variable chosen main"] = 7,
+  ["leaf large aligned chosen main"] = 7,
+}
+for _, program in ipairs { "build/targets/undescribed", "build/targets/undescribed-clang" } do
+  local found, strange = {}, nil
+  list, run = stacks(program, "leaf")
+  like(run.err, SAID, program .. ": what is guessed is said")
+  for _, one in ipairs(list) do
+    local names = one.text:gsub(" %(guessed%)", ""):match "^(.* main) "
+    if one.whole ~= "whole" or not names or not one.text:find " _start[^ ]*$" then strange = one.text end
+    found[names or ""] = (found[names or ""] or 0) + one.count
+  end
+  is(strange, nil, "  … each stack is whole")
+  for names, count in pairs(EXPECTED) do is(found[names], count, "  … " .. names) end
+  for names in pairs(found) do ok(EXPECTED[names], "  … nothing else", names) end
+end
+
+-- The rules that come from code are told apart.
+run = target.uplua "--unwind-info build/targets/undescribed"
+like(run.out, "CFA rsp%+%d+, return address at CFA%-8, frame pointer kept %(guessed from the code%)\n",
+  "--unwind-info tells such rules apart")
+local guessed = 0
+for _ in run.out:gmatch "%(guessed from the code%)" do guessed = guessed + 1 end
+is(tonumber((run.out:match "rule, ([%d,]+) guessed":gsub(",", ""))), guessed, "  … and counts them")
+
+target.done()
+tap.done_testing()
