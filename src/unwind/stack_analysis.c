@@ -31,6 +31,14 @@ static bool is_part(const char *name)
     return cold && (cold[5] == '\0' || cold[5] == '.');
 }
 
+/* True if SYMBOL is a function's; in assembly that is often left out, and what is not global there may be any label. */
+static bool is_function(const Elf64_Sym *symbol)
+{
+    unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    return type == STT_FUNC || type == STT_GNU_IFUNC ||
+           (type == STT_NOTYPE && ELF64_ST_BIND(symbol->st_info) != STB_LOCAL);
+}
+
 static void add_symbols(struct code_flow *flow, uint32_t type)
 {
     struct symbol_table table;
@@ -38,8 +46,8 @@ static void add_symbols(struct code_flow *flow, uint32_t type)
     int rc = symbol_table_open(&table, flow->elf, section, MAX_NAMES);
     for (size_t i = 0; rc == 0 && i < table.count && i < MAX_SYMBOLS; i++) {
         const Elf64_Sym *symbol = symbol_table_at(&table, i);
-        if (!symbol || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !symbol->st_shndx ||
-            !code_flow_region(flow, symbol->st_value) || is_part(symbol_table_name(&table, symbol)))
+        if (!symbol || !is_function(symbol) || !symbol->st_shndx || !code_flow_region(flow, symbol->st_value) ||
+            is_part(symbol_table_name(&table, symbol)))
             continue;
         if (!array_room(&flow->extents, flow->extent_count, &flow->extent_capacity, sizeof *flow->extents)) {
             rc = -ENOMEM;

@@ -66,6 +66,7 @@ local EXPECTED = {
   ["leaf large aligned variable both main"] = 7,
   ["leaf large ends main"] = 7,
   ["leaf chosen main"] = 14,
+  ["leaf assembled main"] = 7,
   ["leaf large chosen main"] = 7,
   ["leaf large aligned variable both chosen main"] = 7,
   ["leaf large aligned variable chosen main"] = 7,

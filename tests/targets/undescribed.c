@@ -77,6 +77,34 @@ NOINLINE int chosen(int n, int way)
     }
 }
 
+/* In assembly, without a type, a size, or anything that describes its frame. */
+void assembled(int n);
+#ifdef __x86_64__
+__asm__(".text\n"
+        ".globl assembled\n"
+        "assembled:\n"
+        "    push %rbx\n"
+        "    push %rbp\n"
+        "    sub $40, %rsp\n"
+        "    lea 8(%rsp), %rbp\n" /* a place in the frame, and no frame pointer */
+        "    call leaf\n"
+        "    xor %ebp, %ebp\n"
+        "    add $40, %rsp\n"
+        "    pop %rbp\n"
+        "    pop %rbx\n"
+        "    ret\n");
+#else
+__asm__(".text\n"
+        ".globl assembled\n"
+        "assembled:\n"
+        "    sub sp, sp, #64\n"
+        "    stp x29, x30, [sp, #32]\n"
+        "    bl leaf\n"
+        "    ldp x29, x30, [sp, #32]\n"
+        "    add sp, sp, #64\n"
+        "    ret\n");
+#endif
+
 NOINLINE void ends(int n)
 {
     if (n < 0)
@@ -92,6 +120,7 @@ int main(void)
     for (int i = 0; i < 7; i++) {
         both(77);
         ends(23);
+        assembled(5);
         for (int way = 0; way < 6; way++)
             sink += chosen(101, way);
     }
