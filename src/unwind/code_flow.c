@@ -185,9 +185,11 @@ static void come_back(struct code_flow *flow, uint64_t from, uint64_t address, u
         code_flow_begin(flow, at);
 }
 
-void code_flow_refer(struct code_flow *flow, uint64_t address)
+void code_flow_refer(struct code_flow *flow, uint64_t from, const struct arch_stack_effect *effect)
 {
-    if (!code_flow_region(flow, address))
+    uint64_t address = effect->absolute ? effect->absolute : from + (uint64_t)effect->target;
+    bool is_number = effect->absolute && !flow->elf->fixed; /* such code has no addresses in it */
+    if (!effect->refers || is_number || !code_flow_region(flow, address))
         return;
     if (array_room(&flow->references, flow->reference_count, &flow->reference_capacity, sizeof *flow->references))
         flow->references[flow->reference_count++] = address;
@@ -212,8 +214,7 @@ static void step(struct code_flow *flow, uint64_t address)
     if (effect.returns && !stack_state_may_return(&before, flow->arch))
         region->marks[at] |= FLOW_CONTRADICTS;
     uint64_t target = address + (uint64_t)effect.target;
-    if (effect.refers)
-        code_flow_refer(flow, effect.absolute ? effect.absolute : target);
+    code_flow_refer(flow, address, &effect);
     if (effect.calls && effect.direct && target != address + effect.length)
         code_flow_begin(flow, target);
     struct stack_state after = stack_state_after(&before, &effect);

@@ -59,8 +59,8 @@ struct code_region *code_flow_region(const struct code_flow *flow, uint64_t addr
 
 /* A function begins at ADDRESS, if that is in the code. */
 void code_flow_begin(struct code_flow *flow, uint64_t address);
-/* Some code computes ADDRESS, which may be a function's. */
-void code_flow_refer(struct code_flow *flow, uint64_t address);
+/* The instruction at FROM that has EFFECT may compute the address of a function. */
+void code_flow_refer(struct code_flow *flow, uint64_t from, const struct arch_stack_effect *effect);
 
 /* Follows all ways, from where functions begin to what they call, jump to by tables and refer to; once more where it
  * has learnt late of a function. */

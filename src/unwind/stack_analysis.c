@@ -74,11 +74,9 @@ static void look_through(struct code_flow *flow, struct code_range range)
             effect.length = flow->code->step;
             continue;
         }
-        uint64_t target = range.start + at + (uint64_t)effect.target;
         if (effect.direct)
-            code_flow_begin(flow, target);
-        if (effect.refers)
-            code_flow_refer(flow, effect.absolute ? effect.absolute : target);
+            code_flow_begin(flow, range.start + at + (uint64_t)effect.target);
+        code_flow_refer(flow, range.start + at, &effect);
     }
     free(bytes);
 }

@@ -49,9 +49,32 @@ for _, kind in ipairs { "musl", "static" } do
   is(wrong, nil, "  … has all of its callers, with a mark where that is a guess")
 end
 
+-- Through functions that only pointers in data lead to, and a large one with jumps by tables.
+local run = target.script([[
+  local up = require "uplua"
+  local s = up.count()
+  local function handler(e) s[e:ustack()]:inc() end
+  up.syscall("writev", handler)
+  up.syscall("write", handler)
+  up.at_exit(function()
+    for stack, count in s:pairs() do
+      print("stack", count, stack:incomplete() or "whole", stack:text { one_line = " ", offsets = false })
+    end
+  end)]], "-- build/targets/sorts_below-musl")
+local wrong
+for whole, text in run.out:gmatch "stack\t%d+\t(%S+)\t([^\n]*)\n" do
+  local below = text:match " (vfprintf .*)$" or ""
+  if whole ~= "whole" or not below:find "^vfprintf %S+ printf %S+ main %(guessed%) %S+ _start %(guessed%)$" then
+    wrong = text .. " " .. whole
+  end
+end
+like(run.out, "stack\t", "what printf writes has a stack")
+is(wrong, nil, "  … through all of printf's callers")
+
 -- Without symbols nothing says where functions begin, but calls and the addresses that the code computes.
 local address = target.shell [[nm build/targets/sorts_below-static | sed -n 's/^0*\(.*\) T cmp$/0x\1/p' >"$D/out"]].out
-local list, run = stacks("build/targets/sorts_below-stripped", address:match "%S+")
+local list
+list, run = stacks("build/targets/sorts_below-stripped", address:match "%S+")
 like(run.err, SAID, "stripped: what is guessed is said")
 local different
 for _, one in ipairs(list) do
