@@ -504,7 +504,7 @@ long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long l
         found.rule = RULE_SIGNAL;
         guessed = 0;
     }
-    if (guessed && found.to_file)
+    if ((guessed || found.rule == RULE_BY_FRAME_POINTER) && found.to_file)
         found.to_file += STACK_GUESSED;
     if (found.rule == RULE_BY_FRAME_POINTER && !found.to_file && is_of_uprobes(link - 1))
         found.rule = RULE_OF_UPROBES;

@@ -4,8 +4,8 @@ local tap = require "tap"
 local target = require "target"
 local is, ok, like = tap.is, tap.ok, tap.like
 
-local SAID = "^uplua: not everything was seen:\n  %d+ × stack with frames marked as guessed: they have called code " ..
-             "without an unwind table, of which only its instructions tell who did\n$"
+local SAID = "^uplua: not everything was seen:\n  %d+ × stack with frames marked as guessed: the code that they " ..
+             "have called has no unwind table\n$"
 
 -- Each stack of FUNCTION in a run of PROGRAM: { text (one line), names, count, whole, offsets }; what the program said,
 -- and standard error.

@@ -468,17 +468,15 @@ end
 
 -- What was lost of it, for the ledger: { { text, count }, … }.
 function stack.lost()
-  local list = {}
   local records, frames, places, replaced = frame.lost()
-  if records then
-    list[1] = { "mapping not recorded: addresses in it may have no names", records }
-    list[2] = { "frame of a process that has exited: nothing is known of its mappings", frames }
-    list[3] = { "address where a process had several files, one after the other: named by the last one", places }
-  end
   local guessed = 0
   for _ in pairs(own().guessed) do guessed = guessed + 1 end
-  list[#list + 1] = { "stack with frames marked as guessed: they have called code without an unwind table, of which " ..
-                      "only its instructions tell who did", guessed }
+  local list = {
+    { "stack with frames marked as guessed: the code that they have called has no unwind table", guessed },
+    { "mapping not recorded: addresses in it may have no names", records or 0 },
+    { "frame of a process that has exited: nothing is known of its mappings", frames or 0 },
+    { "address where a process had several files, one after the other: named by the last one", places or 0 },
+  }
   local unwinder = own().unwinder
   if unwinder then
     local _, _, _, failures = unwinder:counts()
