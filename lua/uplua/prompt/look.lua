@@ -150,7 +150,7 @@ local function draw()
       lines[rows] = "…"
       break
     end
-    lines[#lines + 1] = line:find "\27" and line or text.cut(line, columns - 1)
+    lines[#lines + 1] = line:find "\27" and line or text.cut(line, columns)
   end
   io.stdout:write(table.concat(lines, "\n"), "\n")
   mine.rows = #lines
