@@ -84,9 +84,9 @@ local function row_of(k, counted)
 end
 
 up.report(options.interval, function()
+  local rows, taken = {}, distribution:take()
   sums:take()
-  local rows = {}
-  for k, counted in distribution:take():pairs() do rows[#rows + 1] = row_of(k, counted) end
+  for k, counted in taken:pairs() do rows[#rows + 1] = row_of(k, counted) end
   if values:data(rows) then return end
   local shown = values:print(rows)
   for _, row in ipairs(value and shown or {}) do

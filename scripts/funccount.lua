@@ -73,9 +73,9 @@ local counts = view.new {
 }
 
 up.report(options.interval, function()
+  local rows, counted, taken = {}, calls:take(), stacked and by_stack:take()
   sums:take()
-  local rows, taken = {}, stacked and by_stack:take()
-  for key, n in calls:take():pairs() do
+  for key, n in counted:pairs() do
     local row = sums:fill({ func = key, calls = n }, key)
     if who or several then row.func = key[1] end
     if who then who:fill(row, key[2]) end

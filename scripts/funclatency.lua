@@ -116,10 +116,11 @@ end
 local function caller_of(stack) return tostring(stack):match "%s*([^\n]*)" end
 
 up.report(options.interval, function()
-  sums:take()
   local rows = {}
+  local taken = took:take()
   local inner = off:take()
-  for key, h in took:take():pairs() do
+  sums:take()
+  for key, h in taken:pairs() do
     local row = sums:fill({ func = key, calls = h.count, max = h.max, sum = h.sum, histogram = h, behind = h }, key)
     row.taken_off = tonumber(inner[key] or 0)
     row.error = row.taken_off * UNKNOWN

@@ -108,9 +108,9 @@ local waits = view.new {
 }
 
 up.report(options.interval, function()
-  local rows = {}
+  local rows, taken = {}, waited:take()
   sums:take()
-  for k, h in waited:take():pairs() do
+  for k, h in taken:pairs() do
     local row = { times = h.count, max = h.max, sum = h.sum, histogram = h, behind = h }
     for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9 } do row[name] = h:percentile(p) end
     local words = {}

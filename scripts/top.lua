@@ -67,12 +67,12 @@ if by_process then KIND, KINDS = "process", "processes" end
 -- Prints who has hit the probes since the last table; PARTIAL: an interval is not over.
 local function report(partial)
   local now = up.now()
-  sums:take()
   local passed, rows, all = tonumber(now - since), {}, 0
-  local taken = stacked and by_stack:take()
+  local counted, taken = hits:take(), stacked and by_stack:take()
+  sums:take()
   local before = since
   since = now
-  for k, n in hits:take():pairs() do
+  for k, n in counted:pairs() do
     all = all + n
     local row = { hits = n, rate = math.floor(n / passed * 1e9 + 0.5),
                   behind = taken and function() return stacks.behind(taken, k) end or nil }

@@ -288,8 +288,8 @@ end
 
 local function print_interval(self)
   local now = up.now()
-  if self.sums then self.sums:take() end
   local numbers, times = self.numbers:take(), self.times and self.times:take()
+  if self.sums then self.sums:take() end
   local n = self.others and self.others:take():get() or 0
   local rows, sum = rows_of(self, numbers, times, self.kind ~= "stacks")
   append(self, rows, self.since)

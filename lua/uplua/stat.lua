@@ -126,8 +126,8 @@ function Stat:take()
       if not taken[one.counter] then taken[one.counter] = { one.counter:take() } end
       n, share = own(one, taken[one.counter][1]), taken[one.counter][2]
     else
-      n = self.hits[i] - (self.last[i] or 0)
-      self.last[i] = self.hits[i]
+      local now = self.hits[i] -- read once: it goes on growing
+      n, self.last[i] = now - (self.last[i] or 0), now
     end
     row[one.title], shares[one.title], any = n, share, any or n ~= 0
   end

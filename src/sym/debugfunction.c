@@ -95,6 +95,13 @@ static uint64_t begin_of(Dwarf_Die *entry, uint64_t address)
     return address;
 }
 
+/* As rustc calls them. */
+static bool is_closure(Dwarf_Die *entry)
+{
+    const char *name = dwarf_diename(entry);
+    return name && !strncmp(name, "{closure", strlen("{closure"));
+}
+
 int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debugfunction *result)
 {
     Dwarf_Die entry, origin, unit;
@@ -119,6 +126,7 @@ int debugfunction_at(struct debuginfo *debuginfo, uint64_t address, struct debug
     result->result = debugtype_of(&entry);
     if (dwarf_diecu(&entry, &unit, NULL, NULL)) {
         result->foreign = foreign_language(&unit);
+        result->is_closure = is_closure(&entry);
         result->of_go = has_go_registers(&unit);
         result->of_fortran = is_fortran(&unit);
     }

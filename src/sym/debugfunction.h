@@ -18,6 +18,7 @@ struct debugfunction {
     uint32_t landing;
     uint32_t result;     /* its type (sym/debugtypes.h); 0: void */
     bool of_rust;        /* it is Rust's, and called as that calls its own */
+    bool is_closure;     /* of Rust's */
     bool of_go;          /* it is Go's, whose compiler passes arguments in registers as abi-internal.md has it */
     bool of_fortran;     /* it is Fortran's, which passes by reference what is not declared VALUE */
     const char *foreign; /* its language, where that has a calling convention of its own; or NULL */

@@ -442,7 +442,7 @@ uses `e.elapsed` of a function.
       [[the same in two steps, for what begins at one event and is counted at another: values to keep, and what adds
         them]] },
     { [[`sums.columns: table[]`]], [[columns for a view; none where there are no sums]] },
-    { [[`sums:take(): Sums`]], [[has the sums since the last take, for `fill`; itself. It comes before the take of the
+    { [[`sums:take(): Sums`]], [[has the sums since the last take, for `fill`; itself. It comes behind the take of the
         hits: so each sum has a row, in this report or in the next]] },
     { [[`sums:fill(row: table, key: any): table`]], [[puts the sums of the key into a row]] },
     { [[`sums:clear()`]], [[throws away what was added so far]] },

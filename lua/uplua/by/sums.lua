@@ -14,7 +14,8 @@ local function keep(kept, taken, filled)
   end
 end
 
--- take(): has the sums since the last take, each by itself, for fill. Returns itself.
+-- take(): has the sums since the last take, each by itself, for fill. Returns itself. Handlers add to sums first and
+-- count the hit then, and so hits are taken first: what is taken of them has been added to the sums.
 function Sums:take()
   for i, sum in ipairs(self.summed) do
     if self.taken[i] then keep(self.kept[i], self.taken[i], self.filled) end

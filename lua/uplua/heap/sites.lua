@@ -58,7 +58,9 @@ end
 -- NAME, of C++ or Rust as people read it, without the parameters, template arguments and type of the result:
 -- "void std::vector<int>::push_back<int>(int&&)" → "std::vector::push_back".
 local function plain(name)
-  name = name:gsub("^<+&*(.-) as .*$", "%1") -- Rust's <T as Trait>::f
+  name = name:gsub("^<+&*(.-) as .*$", "%1") -- Rust's <T as Trait>::f, …
+  local type, rest = name:match "^(%b<>)(::.*)$" -- … and <T>::f
+  if type then name = type:sub(2, -2) .. rest end
   local kept, depth = {}, 0
   for char in name:gmatch "." do
     if char == "<" then

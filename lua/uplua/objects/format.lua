@@ -243,7 +243,7 @@ end
 
 -- Opens the file that --output names. Raises that it cannot be written.
 local function open(path)
-  local file, why = io.open(path, "w")
+  local file, why = io.open(path, "we")
   if not file then failure.mistake(("--output %s"):format(why)) end
   local mine = own()
   mine.path, mine.file = path, file

@@ -49,14 +49,15 @@ local function rows_of(who, sums, took, failed)
   local up = require "uplua"
   local rows, of_call, error_rows = {}, {}, {}
   local function name_of(nr, key) return ("%d\0%s"):format(tonumber(nr), who and who:text(key) or "") end
+  local wrong, taken = failed:take(), took:take() -- in this order: what has failed was called
   sums:take()
-  for k, n in failed:take():pairs() do
+  for k, n in wrong:pairs() do
     local name = name_of(k[1], k[3])
     of_call[name] = (of_call[name] or 0) + n
     local row = { name = up.syscall_name(k[1]), error = up.errno_name(k[2]), n = n }
     error_rows[#error_rows + 1] = who and who:fill(row, k[3]) or row
   end
-  for k, h in took:take():pairs() do
+  for k, h in taken:pairs() do
     local nr, whose = k, nil
     if who then nr, whose = k[1], k[2] end
     local row = {

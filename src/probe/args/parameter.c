@@ -118,6 +118,20 @@ static void count_through_go(struct parameters *all)
     }
 }
 
+/* True if PARAMETER of a function of Rust's is one of its functions, by the debug information a pointer: such a type
+ * has no values, and nothing is passed. In its place there is room for a byte; a pointer that is one would have eight.
+ */
+static bool may_be_no_pointer(const struct parameters *all, const struct parameter *parameter)
+{
+    struct debugtype type = {0}, element = {0};
+    struct location location;
+    debugtype_get(parameter->debug.type, &type);
+    debugtype_get(type.element, &element);
+    return all->function->of_rust && type.kind == DEBUGTYPE_POINTER && element.kind == DEBUGTYPE_OTHER &&
+           !element.own && parameter->debug.instance && !parameter_location(all, parameter, &location) &&
+           parameter_told(&location) == TOLD_VALUE;
+}
+
 static void count_through(struct parameters *all)
 {
     struct debugtype returned = {0};
@@ -141,6 +155,8 @@ static void count_through(struct parameters *all)
             type = (struct passing_type){.size = 8, .leaves = {{0, 8, false}}, .leaf_count = 1};
         else
             correct_class(all, &all->items[i], &type);
+        if (may_be_no_pointer(all, &all->items[i]))
+            type.doubtful = true;
         all->items[i].passed = passing_next(&passing, &type);
     }
 }
@@ -162,6 +178,9 @@ static bool is_contradicted(const struct parameter *parameter)
 
 static const char *why_unconventional(const struct parameters *all)
 {
+    if (all->function->is_closure && all->count && *all->items[0].debug.name)
+        return "it is a closure's that captures something, which is passed before the parameters and which the debug "
+               "information leaves out";
     if (all->function->of_go)
         return NULL;
     if (all->function->own_convention)
