@@ -24,11 +24,17 @@ local function origin_of(spec)
   return provider.of_binary and ("%s:%s"):format(provider.name, rest:match "^[^:@]*") or provider.name
 end
 
--- ambiguous(list): true if functions of one name, e.func, may be several, since the specs of LIST are of several kinds
--- or binaries: e.probe tells them apart.
+-- True if SPEC is a place inside of a function, which another spec may name, too: a line, an address, an offset.
+local function is_inside(spec)
+  local provider, rest = providers.of_spec(spec)
+  return provider.of_binary and (rest:find "@[^:]*:%d" or rest:find ":0x%x+$" or rest:find "%+%w+$") ~= nil
+end
+
+-- ambiguous(list): true if hits of one name, e.func, may be of several places, since the specs of LIST are of several
+-- kinds or binaries, or of places inside of functions: e.probe tells them apart.
 function specs.ambiguous(list)
   for _, spec in ipairs(list) do
-    if origin_of(spec) ~= origin_of(list[1]) then return true end
+    if origin_of(spec) ~= origin_of(list[1]) or (list[2] and is_inside(spec)) then return true end
   end
   return false
 end

@@ -105,10 +105,10 @@ struct arch_flow {
 /*
  * What an instruction does to all by which a walk finds the caller. Everything is told by what the stack pointer and
  * the frame pointer were before it, and the register by which gcc still finds the arguments in a function that aligns
- * its stack (x86_64: r10).
+ * its stack (x86_64: r10), and the one up to which a loop makes room on it, page by page (r11).
  */
 struct arch_place {
-    enum arch_base { BASE_NONE, BASE_STACK, BASE_FRAME, BASE_ARGUMENTS } base; /* BASE_NONE: nowhere */
+    enum arch_base { BASE_NONE, BASE_STACK, BASE_FRAME, BASE_ARGUMENTS, BASE_LIMIT } base; /* BASE_NONE: nowhere */
     int64_t offset;
 };
 
@@ -124,15 +124,17 @@ struct arch_pointer {
 };
 
 struct arch_stack_effect {
-    unsigned length;                                         /* of the instruction */
-    struct arch_pointer stack, frame, arguments, link;       /* LINK: of the return address, where the CPU has one */
-    struct arch_place frame_kept, arguments_kept, link_kept; /* where it puts these registers, as they were */
+    unsigned length;                                          /* of the instruction */
+    struct arch_pointer stack, frame, arguments, limit, link; /* LINK: of the return address, where the CPU has one */
+    struct arch_place frame_kept, arguments_kept, link_kept;  /* where it puts these registers, as they were */
     bool direct; /* a jump or call to a fixed place, TARGET bytes from its first … */
     bool refers; /* … or it computes the address of one: there, … */
     int64_t target;
     uint64_t absolute; /* … or at this address, if that is not 0 */
     bool jumps;        /* it goes elsewhere: where DIRECT says, or where memory or a register does … */
     bool conditional;  /* … or not */
+    bool if_unequal;   /* … but if what was compared last is not equal */
+    bool compares;     /* the stack pointer with the limit */
     bool calls, returns;
     bool ends; /* nothing runs behind it: a trap */
     bool nop;  /* as it stands between functions */

@@ -12,6 +12,8 @@ static enum arch_base base_of(ZydisRegister name)
         return BASE_FRAME;
     case ZYDIS_REGISTER_R10:
         return BASE_ARGUMENTS;
+    case ZYDIS_REGISTER_R11:
+        return BASE_LIMIT;
     default:
         return BASE_NONE;
     }
@@ -20,9 +22,18 @@ static enum arch_base base_of(ZydisRegister name)
 /* What EFFECT has of the register BASE, and where it is put. */
 static struct arch_pointer *pointer_of(struct arch_stack_effect *effect, enum arch_base base)
 {
-    return base == BASE_STACK   ? &effect->stack
-           : base == BASE_FRAME ? &effect->frame
-                                : (base == BASE_ARGUMENTS ? &effect->arguments : NULL);
+    switch (base) {
+    case BASE_STACK:
+        return &effect->stack;
+    case BASE_FRAME:
+        return &effect->frame;
+    case BASE_ARGUMENTS:
+        return &effect->arguments;
+    case BASE_LIMIT:
+        return &effect->limit;
+    default:
+        return NULL;
+    }
 }
 
 static void note_kept(struct arch_stack_effect *effect, const ZydisDecodedOperand *operand, struct arch_place place)
@@ -144,6 +155,15 @@ static void note_reference(const ZydisDecodedInstruction *instruction, const Zyd
     }
 }
 
+static bool compares_limit(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+    ZydisRegister one = operands[0].reg.value, other = operands[1].reg.value;
+    return instruction->mnemonic == ZYDIS_MNEMONIC_CMP && operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           ((one == ZYDIS_REGISTER_RSP && other == ZYDIS_REGISTER_R11) ||
+            (one == ZYDIS_REGISTER_R11 && other == ZYDIS_REGISTER_RSP));
+}
+
 bool stack_effect_x86_64(const uint8_t *code, size_t size, struct arch_stack_effect *effect)
 {
     ZydisDecodedInstruction instruction;
@@ -159,13 +179,14 @@ bool stack_effect_x86_64(const uint8_t *code, size_t size, struct arch_stack_eff
     switch (instruction.meta.category) {
     case ZYDIS_CATEGORY_CALL:
         effect->calls = true;
-        effect->arguments.change = POINTER_LOST;
+        effect->arguments.change = effect->limit.change = POINTER_LOST;
         return true;
     case ZYDIS_CATEGORY_RET:
         effect->returns = true;
         return true;
     case ZYDIS_CATEGORY_COND_BR:
         effect->conditional = true;
+        effect->if_unequal = instruction.mnemonic == ZYDIS_MNEMONIC_JNZ;
         /* fallthrough */
     case ZYDIS_CATEGORY_UNCOND_BR:
         effect->jumps = true;
@@ -175,6 +196,7 @@ bool stack_effect_x86_64(const uint8_t *code, size_t size, struct arch_stack_eff
     }
     effect->ends = instruction.mnemonic == ZYDIS_MNEMONIC_UD2 || instruction.mnemonic == ZYDIS_MNEMONIC_HLT ||
                    instruction.mnemonic == ZYDIS_MNEMONIC_INT3;
+    effect->compares = compares_limit(&instruction, operands);
     note_reference(&instruction, operands, effect);
     if (!note_push(&instruction, operands, effect))
         note_pointers(&instruction, operands, effect);

@@ -217,10 +217,12 @@ static void step(struct code_flow *flow, uint64_t address)
     code_flow_refer(flow, address, &effect);
     if (effect.calls && effect.direct && target != address + effect.length)
         code_flow_begin(flow, target);
-    struct stack_state after = stack_state_after(&before, &effect);
+    struct stack_state taken = stack_state_after(&before, &effect, true), after = taken;
+    if (effect.conditional)
+        after = stack_state_after(&before, &effect, false);
     uint16_t next = is_same(&after, &before) ? number : number_of(flow, &after);
     if (effect.jumps && effect.direct)
-        go(flow, address, target, next);
+        go(flow, address, target, is_same(&taken, &after) ? next : number_of(flow, &taken));
     if (effect.calls)
         come_back(flow, address, address + effect.length, next);
     else if (!effect.returns && !effect.ends && !(effect.jumps && !effect.conditional))

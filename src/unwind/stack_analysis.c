@@ -13,9 +13,9 @@
 
 enum {
     MAX_SYMBOLS = 1 << 20,
-    MAX_NAMES = 1 << 26,  /* bytes */
-    WORTHWHILE = 1 << 12, /* bytes of code that is not described, for which others are looked through */
-    PADDING = 16,         /* bytes at most between functions that are only aligned */
+    MAX_NAMES = 1 << 26, /* bytes */
+    WORTHWHILE = 8,      /* others are looked through unless these are so many times as many */
+    PADDING = 16,        /* bytes at most between functions that are only aligned */
 };
 
 static int compare_extents(const void *a, const void *b)
@@ -82,12 +82,12 @@ static void look_through(struct code_flow *flow, struct code_range range)
 }
 
 /* The same of all in DESCRIBED, unless that is too much, or symbols tell. */
-static void look_through_all(struct code_flow *flow, const struct code_ranges *described)
+static void look_through_all(struct code_flow *flow, const struct code_ranges *described, uint64_t undescribed)
 {
     uint64_t size = 0;
     for (size_t i = 0; i < described->count; i++)
         size += described->items[i].end - described->items[i].start;
-    if (size > ANALYSIS_MAX_CODE || section_find(flow->elf, SHT_SYMTAB, NULL))
+    if (size > ANALYSIS_MAX_CODE || size / WORTHWHILE > undescribed || section_find(flow->elf, SHT_SYMTAB, NULL))
         return;
     for (size_t i = 0; i < described->count && !flow->failed; i++)
         look_through(flow, described->items[i]);
@@ -177,8 +177,7 @@ static void follow(struct code_flow *flow, const struct code_ranges *described, 
     if (flow->extent_count)
         qsort(flow->extents, flow->extent_count, sizeof *flow->extents, compare_extents);
     begin_all(flow);
-    if (size >= WORTHWHILE)
-        look_through_all(flow, described);
+    look_through_all(flow, described, size);
     code_flow_run(flow);
 }
 

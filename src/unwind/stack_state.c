@@ -14,6 +14,7 @@ struct stack_state stack_state_unknown(void)
         .stack = NOWHERE,
         .frame = NOWHERE,
         .arguments = NOWHERE,
+        .limit = NOWHERE,
         .frame_kept = NOWHERE,
         .link_kept = NOWHERE,
         .cfa_kept = NOWHERE,
@@ -39,12 +40,14 @@ struct stack_state stack_state_meet(const struct stack_state *a, const struct st
         .stack = same_or_nowhere(a->stack, b->stack),
         .frame = same_or_nowhere(a->frame, b->frame),
         .arguments = same_or_nowhere(a->arguments, b->arguments),
+        .limit = same_or_nowhere(a->limit, b->limit),
         .frame_kept = same_or_nowhere(a->frame_kept, b->frame_kept),
         .link_kept = same_or_nowhere(a->link_kept, b->link_kept),
         .cfa_kept = same_or_nowhere(a->cfa_kept, b->cfa_kept),
         .frame_intact = a->frame_intact && b->frame_intact,
         .link_intact = a->link_intact && b->link_intact,
         .outermost = a->outermost && b->outermost,
+        .compared = a->compared && b->compared,
     };
 }
 
@@ -57,6 +60,8 @@ static int32_t base_of(const struct stack_state *state, enum arch_base base)
         return state->frame;
     case BASE_ARGUMENTS:
         return state->arguments;
+    case BASE_LIMIT:
+        return state->limit;
     default:
         return NOWHERE;
     }
@@ -108,19 +113,24 @@ static bool intact_after(const struct stack_state *before, const struct arch_poi
                : pointer_after(before, pointer, NOWHERE, kept, 0) == 0 && pointer->change == POINTER_LOADED;
 }
 
-struct stack_state stack_state_after(const struct stack_state *before, const struct arch_stack_effect *effect)
+struct stack_state stack_state_after(const struct stack_state *before, const struct arch_stack_effect *effect,
+                                     bool taken)
 {
     struct stack_state after = {
         .stack = pointer_after(before, &effect->stack, before->stack, NOWHERE, 0),
         .frame = pointer_after(before, &effect->frame, before->frame, NOWHERE, 0),
         .arguments = pointer_after(before, &effect->arguments, before->arguments, before->cfa_kept, 0),
+        .limit = pointer_after(before, &effect->limit, before->limit, NOWHERE, 0),
         .frame_kept = kept_after(before, effect->frame_kept, before->frame_intact, before->frame_kept),
         .link_kept = kept_after(before, effect->link_kept, before->link_intact, before->link_kept),
         .cfa_kept = kept_after(before, effect->arguments_kept, before->arguments == 0, before->cfa_kept),
         .frame_intact = intact_after(before, &effect->frame, before->frame_intact, before->frame_kept),
         .link_intact = intact_after(before, &effect->link, before->link_intact, before->link_kept),
         .outermost = before->outermost,
+        .compared = effect->compares,
     };
+    if (before->compared && effect->if_unequal && !taken) /* the loop that makes room is over */
+        after.stack = before->limit;
     /* What lies below the stack pointer is nobody's any more. */
     int32_t lowest = after.stack == NOWHERE ? INT32_MAX : after.stack;
     after.frame_kept = after.frame_kept > lowest ? NOWHERE : after.frame_kept;

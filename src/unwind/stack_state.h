@@ -17,13 +17,13 @@
  * aligned is below it nobody knows: a place there is ALIGNED, and its distance below where the stack was aligned to.
  */
 struct stack_state {
-    int32_t stack, frame, arguments; /* where these registers point to; NOWHERE: not known */
+    int32_t stack, frame, arguments, limit; /* where these registers point to; NOWHERE: not known */
     /* where the caller's frame pointer, the return address and the CFA itself are in memory; NOWHERE: they are not */
     int32_t frame_kept, link_kept, cfa_kept;
     bool frame_intact, link_intact; /* these are in their registers */
     bool outermost;                 /* nobody has called */
-    bool unused;                    /* false: states are compared as bytes */
-};
+    bool compared;                  /* the stack pointer with the limit, by the instruction before */
+};                                  /* without padding: states are compared as bytes */
 
 /* Where a function of ARCH begins; where nothing is known. */
 struct stack_state stack_state_entry(const struct arch_unwind *arch);
@@ -31,7 +31,9 @@ struct stack_state stack_state_unknown(void);
 
 /* What holds where two ways meet. */
 struct stack_state stack_state_meet(const struct stack_state *a, const struct stack_state *b);
-struct stack_state stack_state_after(const struct stack_state *before, const struct arch_stack_effect *effect);
+/* What holds behind an instruction that has EFFECT; TAKEN: where it jumps to. */
+struct stack_state stack_state_after(const struct stack_state *before, const struct arch_stack_effect *effect,
+                                     bool taken);
 
 /* True if a function of ARCH may return: it has left everything as it was. */
 bool stack_state_may_return(const struct stack_state *state, const struct arch_unwind *arch);

@@ -38,6 +38,13 @@ like(run("trace.lua interval:10ms", busy).out, " 0  interval:10ms%(%)\n", "inter
 like(target.uplua(([[-e 'n = count() probe("watch:%s:counter:w", { "rw" }, function(e) n:inc() end)' -- %s]])
   :format(WATCHED, WATCHED)).err, "the option 'access' is given there, too: leave one out", "an option twice")
 
+-- A function and a line of it, which runs each time it calls itself but the last.
+local source = target.read "tests/targets/calls.c"
+local line = select(2, source:match "^(.-)rest = factorial_depth%(":gsub("\n", "")) + 1
+got = run(("funccount.lua %s:factorial_depth %s@calls.c:%d"):format(CALLS, CALLS, line), CALLS).out
+like(got, "\nfactorial_depth %(%S+:factorial_depth%) +101\n", "a function and a line of it have rows of their own")
+like(got, ("\nfactorial_depth %%(%%S+@calls%%.c:%d%%) +100\n"):format(line), "  … each with its hits")
+
 -- Entry and return of one function have one name and one e.probe: they are rows of their own.
 got = run(("funccount.lua uprobe:%s:add3 uretprobe:%s:add3"):format(CALLS, CALLS), CALLS).out
 ok(got:find(("\nadd3 (uprobe:%s:add3)        23\nadd3 (uretprobe:%s:add3)     23\n"):format(CALLS, CALLS), 1, true),

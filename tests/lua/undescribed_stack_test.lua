@@ -7,9 +7,9 @@ local is, ok, like = tap.is, tap.ok, tap.like
 local SAID = "^uplua: not everything was seen:\n  %d+ × stack with frames marked as guessed: the code that they " ..
              "have called has no unwind table\n$"
 
--- Each stack of FUNCTION in a run of PROGRAM: { text (one line), names, count, whole, offsets }; what the program said,
+-- Each stack at SPEC in a run of PROGRAM: { text (one line), names, count, whole, offsets }; what the program said,
 -- and standard error.
-local function stacks(program, place, arguments)
+local function stacks(program, spec)
   local run = target.script(([[
     local up = require "uplua"
     local s = up.count()
@@ -18,12 +18,12 @@ local function stacks(program, place, arguments)
       for stack, count in s:pairs() do
         local offsets = {}
         for i, frame in ipairs(stack:frames()) do
-          offsets[i] = ("%%d%%s"):format(frame.address, frame.guessed and "?" or "")
+          offsets[i] = ("%%d%%s"):format(frame.address %% 4096, frame.guessed and "?" or "")
         end
         print("stack", count, stack:text { one_line = " ", offsets = false }, stack:folded(),
               stack:incomplete() or "whole", table.concat(offsets, " "))
       end
-    end)]]):format("./" .. program .. ":" .. place), "-- ./" .. program .. (arguments or ""))
+    end)]]):format(spec), "-- ./" .. program)
   local list = {}
   for count, text, folded, whole, offsets in run.out:gmatch "stack\t(%d+)\t([^\t\n]*)\t([^\t\n]*)\t(%S+)\t([^\n]*)\n" do
     list[#list + 1] = { count = tonumber(count), text = text, folded = folded, whole = whole, offsets = offsets }
@@ -35,7 +35,7 @@ end
 local static = {}
 for _, kind in ipairs { "musl", "static" } do
   local program = "build/targets/sorts_below-" .. kind
-  local list, run = stacks(program, "cmp")
+  local list, run = stacks(program, ("./%s:cmp"):format(program))
   like(run.err, SAID, kind .. ": what is guessed is said")
   local calls, wrong = 0, nil
   for _, one in ipairs(list) do
@@ -71,42 +71,49 @@ end
 like(run.out, "stack\t", "what printf writes has a stack")
 is(wrong, nil, "  … through all of printf's callers")
 
--- Without symbols nothing says where functions begin, but calls and the addresses that the code computes.
-local address = target.shell [[nm build/targets/sorts_below-static | sed -n 's/^0*\(.*\) T cmp$/0x\1/p' >"$D/out"]].out
-local list
-list, run = stacks("build/targets/sorts_below-stripped", address:match "%S+")
-like(run.err, SAID, "stripped: what is guessed is said")
-local different
-for _, one in ipairs(list) do
-  if static[one.offsets] ~= one.count then different = one.offsets end
-  static[one.offsets] = nil
+-- Without symbols nothing says where functions begin, but calls and the addresses that the code computes: the stacks of
+-- PROGRAM at SPEC, which are WHOLE in one that has symbols, counts by offsets.
+local function check_stripped(program, spec, whole)
+  local list, ended = stacks(program, spec)
+  like(ended.err, SAID, "stripped: what is guessed is said")
+  local different
+  for _, one in ipairs(list) do
+    if whole[one.offsets] ~= one.count then different = one.offsets end
+    whole[one.offsets] = nil
+  end
+  is(different, nil, "  … each stack is one that it has with symbols")
+  is(next(whole), nil, "  … and all of these are there")
 end
-is(different, nil, "  … each stack is one that it has with symbols")
-is(next(static), nil, "  … and all of these are there")
+local address = target.shell [[nm build/targets/sorts_below-static | sed -n 's/^0*\(.*\) T cmp$/0x\1/p' >"$D/out"]].out
+local STRIPPED = "build/targets/sorts_below-stripped"
+check_stripped(STRIPPED, ("./%s:%s"):format(STRIPPED, address:match "%S+"), static)
 
 -- What calls leaf.
 local EXPECTED = {
-  ["leaf large aligned variable both main"] = 7,
-  ["leaf large ends main"] = 7,
-  ["leaf chosen main"] = 14,
-  ["leaf assembled main"] = 7,
-  ["leaf large chosen main"] = 7,
-  ["leaf large aligned variable both chosen main"] = 7,
-  ["leaf large aligned variable chosen main"] = 7,
-  ["leaf large aligned chosen main"] = 7,
+  ["getppid leaf large aligned variable both main"] = 7,
+  ["getppid leaf large ends main"] = 7,
+  ["getppid leaf chosen main"] = 14,
+  ["getppid leaf assembled main"] = 7,
+  ["getppid leaf huge main"] = 7,
+  ["getppid leaf large chosen main"] = 7,
+  ["getppid leaf large aligned variable both chosen main"] = 7,
+  ["getppid leaf large aligned variable chosen main"] = 7,
+  ["getppid leaf large aligned chosen main"] = 7,
 }
 for _, program in ipairs { "build/targets/undescribed", "build/targets/undescribed-clang" } do
-  local found, strange = {}, nil
-  list, run = stacks(program, "leaf")
-  like(run.err, SAID, program .. ": what is guessed is said")
+  local found, strange, whole = {}, nil, {}
+  local list, ended = stacks(program, "libc:getppid")
+  like(ended.err, SAID, program .. ": what is guessed is said")
   for _, one in ipairs(list) do
     local names = one.text:gsub(" %(guessed%)", ""):match "^(.* main) "
     if one.whole ~= "whole" or not names or not one.text:find " _start[^ ]*$" then strange = one.text end
     found[names or ""] = (found[names or ""] or 0) + one.count
+    whole[one.offsets] = one.count
   end
   is(strange, nil, "  … each stack is whole")
   for names, count in pairs(EXPECTED) do is(found[names], count, "  … " .. names) end
   for names in pairs(found) do ok(EXPECTED[names], "  … nothing else", names) end
+  if not program:find "clang" then check_stripped(program .. "-stripped", "libc:getppid", whole) end
 end
 
 -- The rules that come from code are told apart.

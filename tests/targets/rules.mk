@@ -32,7 +32,7 @@ TARGETS := $(FORTRAN) $(filter-out $(OUT)/targets/lib% $(OUT)/targets/sectionles
            $(addprefix $(OUT)/targets/,chain-debug-frame chain-debug-frame-zlib chain-debug-frame-split) \
            $(addprefix $(OUT)/targets/,chain-bare chain-bare-pointers chain-none chain-none-pointers) \
            $(OUT)/targets/bare/chain $(OUT)/targets/bare/libchain.so \
-           $(addprefix $(OUT)/targets/,sorts_below-musl sorts_below-static sorts_below-stripped undescribed-clang) \
+           $(addprefix $(OUT)/targets/,sorts_below-musl sorts_below-static sorts_below-stripped undescribed-clang undescribed-stripped) \
            $(addprefix $(OUT)/targets/,libframes.so libframes-clang.so libframes-zlib.so libframes-split.so) \
            $(addprefix $(OUT)/targets/,sectionless sectionless-sysv libsectionless.so libsectionless-sysv.so) \
            $(addprefix $(OUT)/targets/,libleft.so libright.so) $(OUT)/targets/libsizeless.so $(OUT)/targets/sizeless $(OUT)/targets/vfork_stack-plain $(OUT)/targets/static_pie \
@@ -333,7 +333,10 @@ $(OUT)/targets/sorts_below-stripped: $(OUT)/targets/sorts_below-static
 	$(call say,STRIP,$@) $(STRIP) -o $@ $<
 
 UNDESCRIBED := -std=gnu11 -O2 -Wall -Wextra -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer \
-               -fno-optimize-sibling-calls
+               -fno-optimize-sibling-calls -fstack-clash-protection
+
+$(OUT)/targets/undescribed-stripped: $(OUT)/targets/undescribed
+	$(call say,STRIP,$@) $(STRIP) -o $@ $<
 
 $(OUT)/targets/undescribed: tests/targets/undescribed.c tests/targets/noinline.h | $(CHECKED)
 	@mkdir -p $(@D)

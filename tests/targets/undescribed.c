@@ -1,10 +1,11 @@
 /*
  * undescribed: compiled without unwind tables and without frame pointers. Below leaf, which is called 7 times from each
- * place, there are functions of every shape: with a large frame, an aligned one, one of variable size, a switch by a
- * table of jumps, and one that ends in a call that never comes back.
+ * place, there are functions of every shape: with a large frame, a huge one, an aligned one, one of variable size, a
+ * switch by a table of jumps, and one that ends in a call that never comes back.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "noinline.h"
 
@@ -14,13 +15,22 @@ volatile int sink;
 
 NOINLINE void leaf(int n)
 {
-    sink += n;
+    sink += n + getppid();
     KEEP(&sink);
 }
 
 NOINLINE void large(int n)
 {
     char bytes[2000];
+    memset(bytes, n, sizeof bytes);
+    leaf(n + bytes[3] * 0);
+    KEEP(bytes);
+}
+
+/* Whose stack a loop makes room on, page by page. */
+NOINLINE void huge(int n)
+{
+    char bytes[70000];
     memset(bytes, n, sizeof bytes);
     leaf(n + bytes[3] * 0);
     KEEP(bytes);
@@ -121,6 +131,7 @@ int main(void)
         both(77);
         ends(23);
         assembled(5);
+        huge(7);
         for (int way = 0; way < 6; way++)
             sink += chosen(101, way);
     }
