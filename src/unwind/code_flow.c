@@ -11,7 +11,7 @@
 #include "base/array.h"
 
 enum {
-    BUCKETS = 1 << 18, /* four times MAX_STATES */
+    FIRST_BUCKETS = 1 << 8,
     MAX_STATES = UINT16_MAX,
     MAX_LOOKS = 1 << 22, /* a quarter of a second of a CPU */
     ROUNDS = 3,
@@ -34,10 +34,24 @@ static bool is_same(const struct stack_state *a, const struct stack_state *b)
 
 static uint32_t *find_bucket(struct code_flow *flow, const struct stack_state *state)
 {
-    size_t at = hash_of(state) & (BUCKETS - 1);
+    size_t at = hash_of(state) & (flow->bucket_count - 1);
     while (flow->buckets[at] && !is_same(&flow->states[flow->buckets[at]], state))
-        at = (at + 1) & (BUCKETS - 1);
+        at = (at + 1) & (flow->bucket_count - 1);
     return &flow->buckets[at];
+}
+
+static bool grow(struct code_flow *flow)
+{
+    size_t count = flow->bucket_count ? 2 * flow->bucket_count : FIRST_BUCKETS;
+    uint32_t *buckets = calloc(count, sizeof *buckets);
+    if (!buckets)
+        return false;
+    free(flow->buckets);
+    flow->buckets = buckets;
+    flow->bucket_count = count;
+    for (size_t i = 1; i < flow->state_count; i++)
+        *find_bucket(flow, &flow->states[i]) = (uint32_t)i;
+    return true;
 }
 
 /* The number of STATE; that of the unknown one where there is no other left. */
@@ -48,10 +62,12 @@ static uint16_t number_of(struct code_flow *flow, const struct stack_state *stat
         return (uint16_t)*bucket;
     if (flow->state_count == MAX_STATES)
         return flow->unknown;
-    if (!array_room(&flow->states, flow->state_count, &flow->state_capacity, sizeof *flow->states)) {
+    if (!array_room(&flow->states, flow->state_count, &flow->state_capacity, sizeof *flow->states) ||
+        (2 * flow->state_count >= flow->bucket_count && !grow(flow))) {
         flow->failed = true;
         return flow->unknown;
     }
+    bucket = find_bucket(flow, state);
     flow->states[flow->state_count] = *state;
     *bucket = (uint32_t)flow->state_count++;
     return (uint16_t)*bucket;
@@ -370,11 +386,10 @@ bool code_flow_open(struct code_flow *flow, const struct elf_file *elf, const st
         .code = elf->machine == EM_X86_64 ? &arch_code_x86_64 : &arch_code_aarch64,
         .arch = arch_unwind(elf->machine),
         .regions = calloc(count, sizeof *flow->regions),
-        .buckets = calloc(BUCKETS, sizeof *flow->buckets),
     };
     struct stack_state unknown = stack_state_unknown(), outermost = unknown, entry = stack_state_entry(flow->arch);
     outermost.outermost = true;
-    if (!flow->regions || !flow->buckets || !array_room(&flow->states, 0, &flow->state_capacity, sizeof *flow->states))
+    if (!flow->regions || !grow(flow) || !array_room(&flow->states, 0, &flow->state_capacity, sizeof *flow->states))
         return false;
     flow->states[flow->state_count++] = (struct stack_state){0};
     flow->unknown = number_of(flow, &unknown);

@@ -33,7 +33,8 @@ struct code_flow {
     size_t region_count;
     struct stack_state *states; /* by number; 0 is unused */
     size_t state_count, state_capacity;
-    uint32_t *buckets;           /* open addressing: numbers of states */
+    uint32_t *buckets; /* open addressing: numbers of states */
+    size_t bucket_count;
     uint64_t *work, *references; /* instructions to look at; places whose addresses the code computes */
     size_t work_count, work_capacity, reference_count, reference_capacity;
     struct code_extent *extents; /* ascending by start */
