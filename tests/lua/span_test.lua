@@ -273,6 +273,23 @@ local _, in_order = legs.out:gsub("legs\ttrue\tusdt:app:started usdt:app:answere
 is(in_order, answered, "legs are in order of time; what is not within the span is none")
 is(legs.out:match "negative", nil, "and none is negative")
 
+local parts = run([[
+  local s = span.new { from = { QUEUED, key = number }, to = { ANSWERED, key = number },
+    via = { { STARTED, key = number, where = function(e) return e.arg0 % 3 == 0 end } } }
+  local passed = up.count()
+  s:done(function(one) if one.via[1] then passed:inc() end end)
+  local times = s:times()
+  up.at_exit(function()
+    for _, row in ipairs(times()) do print("part", row.count) end
+    print("passed", passed:get())
+  end)
+]], FEW)
+local whole, before, behind = parts.out:match "part\t(%d+)\npart\t(%d+)\npart\t(%d+)\n"
+is(tonumber(whole), answered, "all spans have a time")
+is(before, parts.out:match "passed\t(%d+)", "those that pass a place have one up to there")
+is(behind, before, "  … and one from there on, which others have not")
+ok(tonumber(before) and tonumber(before) < answered, "  … though they pass by", before)
+
 -- --- the same at the same time on two CPUs ---
 
 local function meet(text)

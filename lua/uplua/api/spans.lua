@@ -113,7 +113,7 @@ These functions run in the kernel, as parts of a handler: `up.expression` makes 
   [==[
 A row of `sp:times()` has `part`, the names of both ends, `count`, `p50`, `p90`, `p99`, `max`, `sum` and `histogram`.
 The first is of the whole; the others are of the parts, where there is a `via`. A span that has not passed a place, or
-in another order, has no part that ends there.
+in another order, has no part that ends or begins there.
 
 What happened during the slow ones? A window is a list of other probes, of any kind: system calls, switches of threads,
 page faults, samples, functions.

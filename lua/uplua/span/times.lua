@@ -18,23 +18,26 @@ end
 
 -- measure(self): has the handlers of SELF, a span, add up times. Returns a function that returns what has ended since
 -- it was called last, as rows { part, count, p50, p90, p99, max, sum, histogram }: the whole first. What has not passed
--- a place, or in another order, has no part that ends there.
+-- a place, or in another order, has no part that ends or begins there.
 function times.measure(self)
   local spec = self.spec
   local took, last = aggregate.keep_quiet(require "uplua".hdr(2, { unit = "ns" })), #spec.via + 1
-  local passed = capture.inlined(function(s) return s.from.time end)
+  local passed = capture.inlined(function(s) return s.from.time end) -- when the place before was; 0: it was not passed
   for i = 1, #spec.via do
     local before = passed
     passed = capture.inlined(function(s)
       local at, side = before(s), s.via[i]
-      if not side or side.time < at then return at end
-      took[i]:add(side.time - at)
+      if not side or side.time < at or side.time < s.from.time then return 0 end
+      if at ~= 0 then took[i]:add(side.time - at) end
       return side.time
     end)
   end
   self:done(capture.inlined(function(s)
     took[WHOLE]:add(s.elapsed)
-    if last > 1 then took[last]:add(s.to.time - passed(s)) end
+    if last > 1 then
+      local at = passed(s)
+      if at ~= 0 then took[last]:add(s.to.time - at) end
+    end
   end))
   return function()
     local rows, of = {}, {}
