@@ -498,14 +498,11 @@ long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long l
     if (uplua_unwind_is_trampoline(link)) /* whose call is not known */
         return 1;
     struct code found = find_code(scratch, link - 1);
-    __u64 guessed = found.rule & RULE_GUESSED;
-    found.rule &= ~RULE_GUESSED;
-    if ((found.rule == RULE_BY_FRAME_POINTER || guessed) && is_signal_trampoline(link)) {
+    if ((found.rule == RULE_BY_FRAME_POINTER || found.rule & RULE_GUESSED) && is_signal_trampoline(link))
         found.rule = RULE_SIGNAL;
-        guessed = 0;
-    }
-    if ((guessed || found.rule == RULE_BY_FRAME_POINTER) && found.to_file)
+    if ((found.rule == RULE_BY_FRAME_POINTER || found.rule & RULE_GUESSED) && found.to_file)
         found.to_file += STACK_GUESSED;
+    found.rule &= ~RULE_GUESSED;
     if (found.rule == RULE_BY_FRAME_POINTER && !found.to_file && is_of_uprobes(link - 1))
         found.rule = RULE_OF_UPROBES;
     __u64 unread = found.rule == RULE_OF_UPROBES && trampoline_at(link - 1) == UNREAD;

@@ -179,5 +179,10 @@ uint64_t stack_state_rule(const struct stack_state *state, const struct arch_unw
         return RULE_END;
     if (by_frame && rule == RULE_UNKNOWN)
         rule = aligned_rule(arch, state);
-    return rule == RULE_UNKNOWN || rule == RULE_UNEXPRESSED ? RULE_UNKNOWN : rule | RULE_GUESSED;
+    if (rule == RULE_UNKNOWN || rule == RULE_UNEXPRESSED)
+        return RULE_UNKNOWN;
+    /* The frame record that ABIs describe, and which functions that gcc itself adds to each program have. */
+    bool is_record = arch->return_address_saved && RULE_KIND(rule) == RULE_REGISTER && by_frame &&
+                     RULE_OFFSET(rule) == 16 && RULE_FRAME(rule) == -16;
+    return is_record ? rule : rule | RULE_GUESSED;
 }

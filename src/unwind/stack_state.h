@@ -41,7 +41,8 @@ bool stack_state_may_return(const struct stack_state *state, const struct arch_u
 bool stack_state_may_leave(const struct stack_state *state, const struct arch_unwind *arch);
 
 /*
- * The rule of STATE by the frame pointer, and by the stack pointer (bpf/unwind.h), with RULE_GUESSED; RULE_UNKNOWN
- * where that register does not tell. Where nobody has called it is RULE_END by either.
+ * The rule of STATE by the frame pointer, or else by the stack pointer (bpf/unwind.h), with RULE_GUESSED unless it is
+ * that of a frame record; RULE_UNKNOWN where that register does not tell. Where nobody has called it is RULE_END by
+ * either.
  */
 uint64_t stack_state_rule(const struct stack_state *state, const struct arch_unwind *arch, bool by_frame);

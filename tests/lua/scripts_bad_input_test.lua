@@ -169,8 +169,9 @@ for _, arguments in ipairs { "stackcount.lua %s", ("profile.lua -F %d"):format(t
     { cat "$D/gone" >/dev/null; ./uplua scripts/%s -- %s 100 2>"$D/err" </dev/null;
       echo $? >"$D/target"; } | { exec <&-; : >"$D/gone"; }
   ]]):format(arguments:format(TOUCH), HOSTILE))
-  -- of a process's first moments, before the command is executed, too
+  -- of a process's first moments, before the command is executed, too; and of its last ones, in what gcc adds to it
   local told = run.err:gsub("  %d+ × stack incomplete: [^\n]*\n", "")
+  told = told:gsub("  %d+ × stack with frames marked as guessed: [^\n]*\n", "")
   told = told:gsub("  [1-5] × frame of a process that has exited: nothing is known of its mappings\n", "")
   told = told:gsub("^uplua: not everything was seen:\n$", "")
   is(told, "", arguments .. ", whose reader is gone")

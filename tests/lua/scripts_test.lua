@@ -196,6 +196,7 @@ local run = target.uplua(("scripts/profile.lua -S -F %d -b thread -n 1 -- ./buil
 -- when its memory is gone already. Both are a few samples, but on an emulated CPU, which takes its time for an exit.
 local early = run.err:gsub("  %d+ × stack incomplete: a frame's mapping was not known\n", "")
 early = early:gsub("  %d+ × stack incomplete: a frame's code has no unwind table and no frame pointer\n", "")
+early = early:gsub("  %d+ × stack with frames marked as guessed: [^\n]*\n", "") -- in what gcc adds to each program
 early = early:gsub(("  %s × stack incomplete: its memory could not be read\n"):format(tap.fewer("[1-9]", "%d+")), "")
 is((early:gsub("^uplua: not everything was seen:\n$", "")), "", "profile")
 like(run.out, "\n     busy %(pid %d+, thread %d+%)\n +%d+  %d+%.%d %%\n\n%d+ samples in %d+ stacks",
