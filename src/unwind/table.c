@@ -236,6 +236,7 @@ static bool find_code(struct code_ranges *ranges, struct code_ranges *described,
                             segment->p_vaddr + segment->p_filesz);
     }
     put_in_order(ranges);
+    put_in_order(described);
     return good;
 }
 

@@ -112,10 +112,10 @@ Addresses of other origin have names, too (in handlers `up.sym(address)` is a fu
 A stack reaches down to `_start` or the thread's first function, whether the program keeps frame pointers or not. uplua
 walks it by call frame information (.eh_frame, or .debug_frame, also in a separate debug file), through libraries, also
 later ones, and signal handlers. Code without such information, as musl's, is read itself: what its instructions do to
-the stack tells where its caller is. That is nearly always right, but a guess, so that such a caller has `(guessed)`
-behind its name, and the ledger counts the stacks. Where the code does not tell, and in code that a program makes, the
-frame pointer does; on aarch64 the instructions before the code's return. A stack that ends too early says so in its
-last line, and the ledger counts it:
+the stack tells where its caller is. Where they do not tell, and in code that a program makes, the frame pointer does;
+on aarch64 the instructions before the code's return. Unless the code keeps a frame record, as the ABI describes it,
+that is a guess, though nearly always right: such a caller has `(guessed)` behind its name, and the ledger counts the
+stacks. A stack that ends too early says so in its last line, and the ledger counts it:
 ]==],
 
   {
