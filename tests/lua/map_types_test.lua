@@ -110,4 +110,28 @@ for round = 1, 5 do
   is(taken.max, round == 1 and 900 or round, "its maximum")
 end
 setup.close()
+-- What the script stores only once the handlers are there, they see: for them such a map holds integers.
+local late, percpu, wanted, given = up.hash(), up.percpu_hash(), up.lru_hash(), up.hash { value = "string[16]" }
+local seen = up.count()
+local look = test_run.handler("look", function(e)
+  seen.late:add(late[e.comm] or 1000)
+  if percpu[e.arg0] then seen.percpu:inc() end
+  if wanted[{ e.arg0, e.arg1 }] then seen.wanted:inc() end
+  if given[e.arg0] == "x" then seen.given:inc() end
+  late.gone = nil
+end)
+setup.commit()
+look { 5, 6 }
+is(tostring(seen:take()), "late  1,000", "nothing is there yet")
+late.gone = 101
+for _, name in ipairs { "luajit", "uplua" } do late[name] = 23 end
+percpu[5], wanted[{ 5, 6 }], given[5] = 1, 1, "x"
+look { 5, 6 }
+local counts = seen:take()
+is(counts.late, 23, "a key that came later")
+is(counts.percpu, 1, "per CPU")
+is(counts.wanted, 1, "tuples")
+is(counts.given, 1, "another type is declared")
+is(late.gone, nil, "a handler deletes it")
+like(select(2, pcall(late.set, late, "x", true)), "an integer is expected, not a boolean", "another type is refused")
 tap.done_testing()

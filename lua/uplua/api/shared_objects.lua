@@ -211,8 +211,9 @@ return {
   [==[
 In a handler `m[k] = m[k] + x`, `m[k] = (m[k] or 0) + x` and the same with `-` are one atomic addition. Types are
 inferred from all handlers of a script together, or declared: `up.hash { key = "u32", value = { n = "u64", name =
-"string[32]", ids = "u64[8]" } }` ([handlers.md](handlers.md)). `take` returns the counts and starts anew. No increment
-is lost between the two: a handler that runs meanwhile counts before or after.
+"string[32]", ids = "u64[8]" } }` ([handlers.md](handlers.md)). A map that handlers only read, and in which the script
+has stored nothing yet, holds integers, unless its types are declared. `take` returns the counts and starts anew. No
+increment is lost between the two: a handler that runs meanwhile counts before or after.
 
 - **Keys that the target chose.** A process may be called `top`: `m["top"]` is the method. `m:get(k)` of maps, of
   aggregations and of what `take` gives, and `:pairs()`, tell all keys apart. What cannot be a key there, because it is

@@ -83,6 +83,7 @@ struct shared {
     uint32_t map_type, map_flags; /* BPF_MAP_TYPE_*, BPF_F_* */
     bool amounts; /* of a count or sum: handlers add more than 1 at a time, so that it may come to the end of 64 bits */
     bool used;    /* in the last setup compiled */
+    bool indexed; /* of a map of whose values nothing is known yet: a handler takes one for a record */
     bool keyed;
     struct type key, value;   /* TYPE_NONE where there is none */
     struct variant *variants; /* of a ring or recorder, by the tag of its records */

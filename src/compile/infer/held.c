@@ -29,6 +29,7 @@ static void start_object(struct arena *arena, struct shared *object)
     object->key_at = object->declared_key.kind ? NULL : object->given_key_at;
     object->value_at = object->declared_value.kind ? NULL : object->given_value_at;
     object->variant_count = 0;
+    object->indexed = false;
 }
 
 void held_start(struct compiler *compiler)
@@ -42,7 +43,8 @@ bool held_assume_integers(struct compiler *compiler, enum object_kind first, enu
     bool any = false;
     for (size_t i = 0; i < compiler->object_count; i++) {
         struct shared *object = compiler->objects[i];
-        if (object->kind < first || object->kind > last || !object->used || object->value.kind != TYPE_NONE)
+        if (object->kind < first || object->kind > last || !object->used || object->indexed ||
+            object->value.kind != TYPE_NONE)
             continue;
         object->value.kind = TYPE_I64;
         any = true;

@@ -13,7 +13,8 @@ void held_start(struct compiler *compiler);
 
 /*
  * Those objects of the kinds FIRST to LAST of whose values no handler has told more than that something is added to
- * them hold integers, which are 0 at first. Returns whether there are such.
+ * them, or that they are asked for, hold integers: 0 at first where they are always there, else what the script will
+ * store. Returns whether there are such.
  */
 bool held_assume_integers(struct compiler *compiler, enum object_kind first, enum object_kind last);
 

@@ -45,7 +45,7 @@ void pass_infer(struct function *functions, size_t count)
         ir_find_users(&functions[i]);
     }
     settle(&inference, functions, count);
-    if (held_assume_integers(compiler, OBJECT_ARRAY, OBJECT_ARRAY))
+    if (held_assume_integers(compiler, OBJECT_HASH, OBJECT_ARRAY))
         settle(&inference, functions, count);
     inference.final = true;
     settle(&inference, functions, count);
