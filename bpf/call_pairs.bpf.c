@@ -40,13 +40,13 @@ static __always_inline int is_tail_call(__u64 link, __u64 sp, __u64 fields)
 /* The stack pointer that SP, as it is kept, stands for. */
 static __always_inline __u64 pointer_of(__u64 sp)
 {
-    return sp & ~(__u64)CALLS_UNSETTLED;
+    return sp & ~(__u64)(CALLS_UNSETTLED | CALLS_PASSED_BY);
 }
 
 /* Whether a call that began at the stack pointer SP, as it is kept, and whose return does not come is to be counted. */
 static __always_inline int is_counted(__u64 sp)
 {
-    return uplua_calls_settled[0] && !(sp & CALLS_UNSETTLED);
+    return uplua_calls_settled[0] && !(sp & (CALLS_UNSETTLED | CALLS_PASSED_BY));
 }
 
 /* Forgets the innermost calls that began at or, unless AT says so, below SP. Returns how many of them count. */
@@ -64,8 +64,7 @@ static __always_inline long forget(struct calls *calls, __u64 sp, int at)
     return forgotten;
 }
 
-/* A call begins: its number among CALLS. CALLS_DEEPEST: there are too many. LINK, FIELDS: as above. */
-__noinline long uplua_call_begin(struct calls *calls, long sp, long link, long fields)
+static __always_inline long begin(struct calls *calls, long sp, long link, long fields, __u64 marks)
 {
     if (!calls)
         return CALLS_DEEPEST;
@@ -76,13 +75,25 @@ __noinline long uplua_call_begin(struct calls *calls, long sp, long link, long f
     count = count_of(calls);
     if (count >= CALLS_DEEPEST)
         return forgotten | CALLS_DEEPEST;
-    calls->stack_pointers[count % CALLS_DEEPEST] = (__u64)sp | (uplua_calls_settled[0] ? 0 : CALLS_UNSETTLED);
+    calls->stack_pointers[count % CALLS_DEEPEST] = (__u64)sp | marks | (uplua_calls_settled[0] ? 0 : CALLS_UNSETTLED);
     calls->count = count + 1;
     return forgotten | (long)(count % CALLS_DEEPEST);
 }
 
+/* A call begins: its number among CALLS. CALLS_DEEPEST: there are too many. LINK, FIELDS: as above. */
+__noinline long uplua_call_begin(struct calls *calls, long sp, long link, long fields)
+{
+    return begin(calls, sp, link, fields, 0);
+}
+
+/* The same for a call of which nothing is kept but that it has begun. */
+__noinline long uplua_call_pass_by(struct calls *calls, long sp, long link, long fields)
+{
+    return begin(calls, sp, link, fields, CALLS_PASSED_BY);
+}
+
 /* The call that began at SP returns: its number, which is free from here on. CALLS_DEEPEST: there is none;
- * CALLS_DETACHED: nor need there be. */
+ * CALLS_DETACHED: nor need there be; CALLS_LEFT_OUT: it was passed by. */
 __noinline long uplua_call_end(struct calls *calls, long sp)
 {
     if (!calls)
@@ -92,8 +103,9 @@ __noinline long uplua_call_end(struct calls *calls, long sp)
     __u64 last = (count - 1) % CALLS_DEEPEST;
     if (!count || pointer_of(calls->stack_pointers[last]) != (__u64)sp)
         return forgotten | (uplua_calls_settled[0] ? CALLS_DEEPEST : CALLS_DETACHED);
+    int is_passed_by = (calls->stack_pointers[last] & CALLS_PASSED_BY) != 0;
     calls->count = last;
-    return forgotten | (long)last;
+    return forgotten | (is_passed_by ? CALLS_LEFT_OUT : (long)last);
 }
 
 /* How many of CALLS, of a thread that ends, will never return. */

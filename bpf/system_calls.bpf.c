@@ -46,6 +46,15 @@ static __always_inline long with_counts(long result, long ended, long left)
     return result | left << SYSTEM_CALL_PLACE_BITS | ended << (SYSTEM_CALL_PLACE_BITS + SYSTEM_CALL_LEFT_BITS);
 }
 
+/* How many of the calls from place FROM up to DEPTH are not passed by. */
+static __always_inline long counted(struct system_calls *calls, __u64 from, __u64 depth)
+{
+    long count = 0;
+    for (__u64 i = 0; i < SYSTEM_CALLS_DEEPEST; i++)
+        count += i >= from && i < depth && !call_at(calls, i)->passed_by;
+    return count;
+}
+
 static __always_inline int is_again(long number, const struct system_call *call)
 {
     return (__u64)number == call->number || number == CALL_RESTART_SYSCALL;
@@ -76,7 +85,7 @@ static __always_inline void resume(struct system_calls *calls, __u64 depth)
 static __always_inline long depth_at_entry(struct system_calls *calls, __u64 depth, long number)
 {
     enum { GOES_ON = SYSTEM_CALLS_DEEPEST + 1 };
-    long left = 0, ended = 0;
+    long ended = 0, left;
     struct system_call *last = call_at(calls, depth - 1);
     if (last->state == SYSTEM_CALL_INTERRUPTED && is_again(number, last)) {
         last->state = SYSTEM_CALL_ON;
@@ -84,42 +93,38 @@ static __always_inline long depth_at_entry(struct system_calls *calls, __u64 dep
     }
     if (last->state == SYSTEM_CALL_INTERRUPTED || last->state == SYSTEM_CALL_ON) {
         depth--; /* its return came while that was not attached */
-        ended++;
+        ended += !last->passed_by;
     }
     if (number == CALL_RT_SIGRETURN) {
         resume(calls, depth);
-        return with_counts((long)depth, ended, left);
+        return with_counts((long)depth, ended, 0);
     }
-    __u64 ip = word_at(REGISTERS_INSTRUCTION), sp = word_at(REGISTERS_STACK_POINTER);
+    __u64 ip = word_at(REGISTERS_INSTRUCTION), sp = word_at(REGISTERS_STACK_POINTER), before = depth;
+    long goes_on = 0;
     for (__u64 i = SYSTEM_CALLS_DEEPEST; i > 0; i--) {
         struct system_call *call = call_at(calls, i - 1);
         if (i > depth || ip != call->ip || sp != call->stack_pointer || !is_again(number, call))
             continue;
         if (call->state == SYSTEM_CALL_RESUMED) {
-            left += depth - i;
-            ended += depth - i;
+            depth = i;
             calls->depth = i;
             call->state = SYSTEM_CALL_ON;
-            return with_counts(GOES_ON, ended, left);
+            goes_on = 1;
+            break;
         }
-        /* A call from the same place, and its signal's handler has not ended: that has jumped out. */
-        left += depth - (i - 1);
-        ended += depth - (i - 1);
-        depth = i - 1;
+        depth = i - 1; /* a call from the same place, and its signal's handler has not ended: that has jumped out */
     }
-    if (depth >= SYSTEM_CALLS_DEEPEST) {
-        left += depth;
-        ended += depth;
+    if (depth >= SYSTEM_CALLS_DEEPEST && !goes_on)
         depth = 0;
-    }
-    return with_counts((long)depth, ended, left);
+    left = counted(calls, depth, before);
+    return with_counts(goes_on ? GOES_ON : (long)depth, ended + left, left);
 }
 
 /*
  * The thread of CALLS enters the kernel by the call NUMBER: the place of the call's values, SYSTEM_CALL_NONE where it
- * is none of WANTED or goes on.
+ * is none of WANTED or goes on. PASSED_BY: 1 where only its return is to be known for what it is.
  */
-__noinline long uplua_system_call_begin(struct system_calls *calls, long number, long wanted)
+__noinline long uplua_system_call_begin(struct system_calls *calls, long number, long wanted, long passed_by)
 {
     enum { PLACE = (1 << SYSTEM_CALL_PLACE_BITS) - 1 };
     if (!calls)
@@ -141,6 +146,7 @@ __noinline long uplua_system_call_begin(struct system_calls *calls, long number,
     struct system_call *call = call_at(calls, depth);
     call->state = SYSTEM_CALL_ON;
     call->number = number;
+    call->passed_by = passed_by;
     calls->depth = depth + 1;
     return counts | (long)(depth % SYSTEM_CALLS_DEEPEST);
 }
@@ -202,6 +208,8 @@ static __always_inline long end(struct system_calls *calls, struct system_call *
         return SYSTEM_CALL_NONE;
     }
     calls->depth = depth - 1;
+    if (call->passed_by)
+        return SYSTEM_CALL_NONE;
     calls->place = depth - 1;
     calls->number = call->number;
     calls->result = result;

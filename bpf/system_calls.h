@@ -10,6 +10,7 @@
 struct system_call {
     __u64 state;             /* SYSTEM_CALL_ON … */
     __u64 number;            /* e.nr */
+    __u64 passed_by;         /* 1: it began while its thread was not traced, by its name or its cgroup */
     __u64 error;             /* of one that is interrupted: ERESTARTSYS … */
     __u64 ip, stack_pointer; /* … and the thread's own at the entry, which is where it enters the kernel again */
 };

@@ -26,7 +26,8 @@ until then; of the others, the one that woke it.
 
 A thread counts from the start, or from its birth, to its end; a command from its first instruction; one that was
 running or able to run at the start, from the next time that it leaves a CPU. The time that a thread has been in its
-present state is counted, too.
+present state is counted, too. With --comm and --cgroup a thread counts from when it leaves a CPU as such a one to when
+it leaves one as another.
 
   $ uplua --duration 5s taskstate.lua --state "disk sleep" --stacks -- 4242
 --]=]
@@ -50,8 +51,10 @@ if options.blocked then options.state = "iowait" end
 local target = up.target()
 if target.cpus then up.args.fail "--cpu: a thread is in its states on whatever CPU; runqlat.lua takes --cpu" end
 
+-- By its name or its cgroup a thread is traced, and then is not.
+local by_turns = target.comms or target.cgroup
 local threads = states.new { names = sched.STATES, keys = "thread", stacks = options.stacks, longest = options.longest,
-                             found = not target.command and sched.LETTERS or nil }
+                             found = not target.command and not by_turns and sched.LETTERS or nil }
 if not threads.numbers[options.state] then
   up.args.fail("--state: there is no state '%s'; there are %s", options.state, table.concat(sched.STATES, ", "))
 end
@@ -68,19 +71,28 @@ local function comes(e)
   if e.args.next.pid ~= 0 then threads:move(e.args.next.pid, "running") end
 end
 
+-- The thread that leaves is none of the target's: not any more, it may be.
+local function is_other(e) end
+if by_turns then
+  function is_other(e)
+    if sched.ends(e) then threads:leave(e.tid) else threads:pause(e.tid) end
+  end
+end
+
 up.raw_tracepoint("sched_switch", { all = true, begun = true }, function(e)
   if e.traced and e.tid ~= 0 then
     local _ = e.time -- one look at the clock for both
     leaves(e)
     comes(e)
   else
+    is_other(e)
     comes(e)
   end
 end)
 
 -- A command, which none has seen as yet, begins when uplua lets it go: it is woken.
 local function wakes(e, pid) threads:move(pid, "queued") end
-if target.command then
+if target.command and not by_turns then
   local command = target.pids[1]
   function wakes(e, pid)
     if pid == command then threads:enter(pid, "queued") else threads:move(pid, "queued") end

@@ -11,6 +11,8 @@
 --   workers:enter(key, name [, cause])  KEY is in the state NAME from now on; in the same as before: nothing changes.
 --                                       NAME is a text that is known when the handler is compiled, or one of several.
 --                                       CAUSE, a stack or another value, is told with this time.
+--   workers:pause(key)                  it is in no state that is known until it enters one: a thread that is not
+--                                       traced for a while. That time is in no sum; move does not change it
 --   workers:leave(key)                  it is in none any more: a thread that has ended
 -- In the script:
 --   workers:ended(name, fn)             fn(s, e) is a handler: s.key has left NAME, after s.elapsed ns; s.since,
@@ -40,9 +42,9 @@ methods.__index = methods
 local MOST_STATES = 32
 local RESERVED = { key = true, state = true, age = true, total = true, comm = true, pid = true, tid = true }
 
--- The handlers' part. A key's entry has the number of its state, since when it is in it and when it was first seen, and
--- for each state the time, how often it has ended, and the longest. It is made for the states that there are: @ is a
--- state's number. The ledger calls maps and rings by the names that they have here.
+-- The handlers' part. A key's entry has the number of its state, 0 while it is paused, since when it is in it and when
+-- it was first seen, and for each state the time, how often it has ended, and the longest. It is made for the states
+-- that there are: @ is a state's number. The ledger calls maps and rings by the names that they have here.
 local CODE = [[
 local capture, self = ...
 local event, choose = capture.event, capture.choose
@@ -94,7 +96,7 @@ local function enter(_, key, name, cause)
     states_now[key] = { state = state, since = e.time, first = e.time, cause = cause,
                  @(total@ = 0, count@ = 0, longest@ = 0, @) }
   elseif r.state ~= state then
-    close(e, key, r)
+    if r.state ~= 0 then close(e, key, r) end
     r.state, r.since, r.cause = state, e.time, cause
   end
 end
@@ -103,9 +105,17 @@ local function move(_, key, name, cause)
   local state = choose(numbers, name, "state", all)
   local e = event()
   local r = entry_of(key)
-  if r and r.state ~= state then
+  if r and r.state ~= state and r.state ~= 0 then
     close(e, key, r)
     r.state, r.since, r.cause = state, e.time, cause
+  end
+end
+
+local function pause(_, key)
+  local r = entry_of(key)
+  if r and r.state ~= 0 then
+    close(event(), key, r)
+    r.state = 0
   end
 end
 
@@ -113,16 +123,16 @@ local function leave(_, key)
   local r = entry_of(key)
   if r then
     local e = event()
-    close(e, key, r)
+    if r.state ~= 0 then close(e, key, r) end
     states_gone:emit { key = key, first = r.first, last = e.time, pid = e.pid, tid = e.tid, comm = e.comm,
                 @(total@ = r.total@, count@ = r.count@, longest@ = r.longest@, @) }
     states_now[key] = nil
   end
 end
-return enter, move, leave
+return enter, move, pause, leave
 ]]
 
--- Makes enter, move and leave for what is declared so far.
+-- Makes enter, move, pause and leave for what is declared so far.
 local function make(self)
   local function for_each(between)
     return function(part)
@@ -140,7 +150,7 @@ local function make(self)
     return for_each "else" (part) .. "end"
   end)
   code = code:gsub("ENDED", table.concat(ended, "\n")):gsub("STACK", self.stacks and ", stack = e:stack()" or "")
-  self.enter, self.move, self.leave = assert(loadstring(code, "=uplua/states"))(capture, self)
+  self.enter, self.move, self.pause, self.leave = assert(loadstring(code, "=uplua/states"))(capture, self)
 end
 
 -- The number of the state NAME, which METHOD was given; raises that it is none.
@@ -192,9 +202,9 @@ end
 function methods:line(s) return report.line(self, s) end
 
 -- rows(): what is known of each key, a list of { key, state, age, total, [NAME], ["NAME times"], ["NAME longest"] }:
--- the state that it is in, nil if it has left, and for how long so far; the time in all states, and in each by its
--- NAME, with how often it has ended, and the longest; times in ns. Rows of threads have comm, pid and tid, too.
-function methods:rows() return report.rows(self) end
+-- the state that it is in, nil if it has left or is paused, and for how long so far; the time in all states, and in
+-- each by its NAME, with how often it has ended, and the longest; times in ns. Rows of threads have comm, pid and tid.
+function methods:rows() return (report.rows(self)) end
 
 -- print([options]): the states, the keys in the order of their times in the state BY (else of all their time), TOP of
 -- them (20; 0: all), and the longest times in BY with who ended them. With anew = true of what has been since the last

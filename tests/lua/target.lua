@@ -150,13 +150,13 @@ function target.uplua(arguments)
   return result(waited, "")
 end
 
--- ./uplua on a file with the script TEXT, and ARGUMENTS behind it.
-function target.script(text, arguments)
+-- ./uplua on a file with the script TEXT, uplua's OPTIONS in front of it (none), and ARGUMENTS behind it.
+function target.script(text, arguments, options)
   local path = target.folder() .. "-script.lua"
   local file = assert(io.open(path, "w"))
   file:write(text)
   file:close()
-  local run = target.uplua(path .. " " .. arguments)
+  local run = target.uplua(("%s %s %s"):format(options or "", path, arguments))
   os.remove(path)
   return run
 end

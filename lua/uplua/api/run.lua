@@ -5,7 +5,7 @@ return {
   types = {
     { "Timer", nil, "what every and after return" },
     { "Target", "{ pids: integer[], tids: integer[], command?: string[], name?: string, follow: boolean, "
-      .. "whole_machine: boolean, cpus?: integer[] }", "whom a run traces" },
+      .. "whole_machine: boolean, cpus?: integer[], comms?: string[], cgroup?: string }", "whom a run traces" },
   },
 
   {
@@ -26,8 +26,8 @@ return {
       [[ends the run; in handlers too]],
       raises = "a status that is not from 0 to 255" },
     { [[`up.target(): Target`]],
-      [[whom the run traces: `pids`; `tids`, where it is only these threads; `command`, its words; `name`, of the
-        command or first process; `follow`; `cpus` of `--cpu`; `whole_machine`: there is no target]] },
+      [[whom the run traces: `pids`; `tids`, if only these; `command`, its words; `name`, of the command or first
+        process; `follow`; `cpus`, `comms`, `cgroup`: those of the options; `whole_machine`: no target]] },
     { [[`up.version: string`]], [[uplua's version, `"1.0"`, which is that of this API: what it has stays]] },
     { [[`up.require_version(needed: string)`]],
       [[ends the script by one line and status 1 where uplua is older than `"1.2"`; for the first line of a library]],

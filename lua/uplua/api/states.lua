@@ -46,7 +46,9 @@ negative is not counted, and the ledger says how many there were.
     { [[`s:enter(key: any, name: string, cause?: any)`]],
       [[the key is in this state from now on; the same again changes nothing. `cause`, a stack or another value, is told
         with the time]] },
-    { [[`s:move(key: any, name: string, cause?: any)`]], [[the same, of a key that is known already]] },
+    { [[`s:move(key: any, name: string, cause?: any)`]], [[the same, of a key that is known already, and not paused]] },
+    { [[`s:pause(key: any)`]],
+      [[a key that is known is in no state, and its time in no sum, until it enters one again]] },
     { [[`s:leave(key: any)`]], [[it is in none any more; if it comes back, it is another one]] },
   },
 

@@ -121,29 +121,34 @@ local function add_found(self, rows, known, now)
   end
 end
 
+-- The rows, and which of them are of keys that are paused.
 function report.rows(self)
   local up = require "uplua"
-  local now, rows, known = self.stopped or up.now(), {}, {}
+  local now, rows, known, paused = self.stopped or up.now(), {}, {}, {}
   for _, row in ipairs(self.left) do rows[#rows + 1] = row end
   rows[#rows + 1] = self.left.others
   for key, r in self.now:pairs() do
     local row = row_of(self, key, r)
-    add_present(row, self.names[r.state], r.since, now)
+    if r.state == 0 then
+      paused[row] = true
+    else
+      add_present(row, self.names[tonumber(r.state)], r.since, now)
+    end
     if is_thread(self) then name_thread(self, row) end
     known[record.show(key)] = true
     rows[#rows + 1] = row
   end
   if self.found then add_found(self, rows, known, now) end
-  return rows
+  return rows, paused
 end
 
--- Of ROWS what is new since the last call: without the longest times, which may be older.
-local function only_new(self, rows)
+-- Of ROWS, some of which are PAUSED, what is new since the last call: without the longest times, which may be older.
+local function only_new(self, rows, paused)
   local before, after = self.before or {}, {}
   for _, row in ipairs(rows) do
     local id = record.show(row.key)
     local was = before[id]
-    if row.state then after[id] = setmetatable({}, { __index = row }) end
+    if row.state or paused[row] then after[id] = setmetatable({}, { __index = row }) end
     row.total = 0
     for _, name in ipairs(self.names) do
       local all = { row[name], row[name .. " times"] }
@@ -279,8 +284,9 @@ function report.print(self, options)
   local function gap()
     if not format.is_data() and not lives() then io.stdout:write "\n" end
   end
-  local rows, anew = report.rows(self), options.anew
-  if anew then rows = only_new(self, rows) end
+  local rows, paused = report.rows(self)
+  local anew = options.anew
+  if anew then rows = only_new(self, rows, paused) end
   local names = print_states(self, rows, options.by, anew)
   gap()
   print_keys(self, rows, names, options)

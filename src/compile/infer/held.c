@@ -1,6 +1,8 @@
 /* The types of shared objects' keys and values. */
 #include "compile/infer/held.h"
 
+#include "compile/ir/ir.h"
+
 const char *held_name(const struct shared *object)
 {
     return object->name ? object->name : "a shared object";
@@ -36,6 +38,14 @@ void held_start(struct compiler *compiler)
 {
     for (size_t i = 0; i < compiler->object_count; i++)
         start_object(&compiler->arena, compiler->objects[i]);
+}
+
+void held_index(struct compiler *compiler, struct value *base)
+{
+    while (base->op == IR_PRESENT)
+        base = ir_value(base->args[0]);
+    if (base->op == IR_MAP_GET)
+        compiler->objects[base->object]->indexed = true;
 }
 
 bool held_assume_integers(struct compiler *compiler, enum object_kind first, enum object_kind last)

@@ -11,6 +11,9 @@ const char *held_name(const struct shared *object);
 /* Gives all objects the types that they have without any handler. */
 void held_start(struct compiler *compiler);
 
+/* A handler takes BASE for a record: the map of whose values it is one, if it is, holds no integers. */
+void held_index(struct compiler *compiler, struct value *base);
+
 /*
  * Those objects of the kinds FIRST to LAST of whose values no handler has told more than that something is added to
  * them, or that they are asked for, hold integers: 0 at first where they are always there, else what the script will

@@ -260,22 +260,13 @@ static void fail_second_key(struct inference *inference, const struct value *use
     compile_fail(inference->compiler, user->position, "'%s' has one key: for two write %s[{ a, b }]", name, name);
 }
 
-/* A map of whose values BASE is one holds no integers. */
-static void note_indexed(struct inference *inference, struct value *base)
-{
-    while (base->op == IR_PRESENT)
-        base = ir_value(base->args[0]);
-    if (base->op == IR_MAP_GET)
-        inference->compiler->objects[base->object]->indexed = true;
-}
-
 static struct record *record(struct inference *inference, const struct value *user, struct value *base)
 {
     struct type type = ir_value(base)->type;
     if (type.kind == TYPE_RECORD)
         return record_of(type.record);
     if (type.kind == TYPE_NONE || type.kind == TYPE_NIL) {
-        note_indexed(inference, base);
+        held_index(inference->compiler, base);
         if (inference->final)
             fail_second_key(inference, user);
         if (inference->final)

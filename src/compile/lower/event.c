@@ -123,6 +123,18 @@ static bool is_paired(const struct lower *lower)
     return lower->pairing && (lower->saved_count || lower->pairing != &pairing_by_storage);
 }
 
+/* At the program's start, or at a return: ends it unless it is awake, for what is traced. Which thread a return is of
+ * that takes something of its entry, that entry tells. */
+static void expect_return_traced(struct lower *lower, bool counted)
+{
+    if (is_paired(lower)) {
+        filter_for_life(lower, 0, counted);
+        return;
+    }
+    state_expect_awake(lower, 0);
+    filter_lower(lower, 0, counted);
+}
+
 /* Both halves in one program; the kernel calls it at the entry and at the return. */
 static void session(struct lower *lower)
 {
@@ -142,9 +154,7 @@ static void session(struct lower *lower)
     lower->pairing->save(lower, 1);
     machine_place(program, at_return);
     elapsed_end(lower);
-    if (!is_paired(lower))
-        state_expect_awake(lower, 0);
-    filter_lower(lower, 0, false);
+    expect_return_traced(lower, false);
     lower->pairing->recover(lower);
 }
 
@@ -185,9 +195,7 @@ void probe_prologue(struct lower *lower)
     } else {
         if (is_return(lower))
             elapsed_end(lower);
-        if (!is_paired(lower))
-            state_expect_awake(lower, 0);
-        filter_lower(lower, 0, true);
+        expect_return_traced(lower, true);
         if (is_return(lower))
             reentry_expect_first_return(lower);
         else
@@ -213,7 +221,7 @@ struct program *probe_entry_half(struct lower *lower)
     begin_program(lower, name, provider_attach_type(provider_of(lower), handler->at_entry));
     elapsed_enter(lower);
     state_expect_awake(lower, 0);
-    filter_lower(lower, 0, false);
+    filter_for_life(lower, 0, false);
     reentry_expect_call(lower, 0);
     lower->pairing->save(lower, 0);
     lower_fatal_losses(lower);

@@ -1,6 +1,8 @@
 /*
  * The test in front of a handler that ends it for processes and threads that are not traced. The conditions of the run
- * (PIDs, threads, names, cgroups, CPUs) must all hold; of several of one sort one is enough.
+ * (PIDs, threads, names, cgroups, CPUs) must all hold; of several of one sort one is enough. What a thread is called
+ * and in which cgroup it is may change between a call's entry and its return. A call whose return takes something of
+ * its entry belongs to what the thread was at the entry.
  */
 #include <string.h>
 
@@ -178,31 +180,41 @@ void filter_cpus(struct lower *lower)
     machine_place(program, traced);
 }
 
-/* True where OPTIONS leave out any process, or unless OF_PROCESSES any thread. */
-static bool narrows(const struct compile_options *options, bool of_processes)
+/* True where OPTIONS leave out any process, or unless OF_PROCESSES any thread, for as long as it lives. */
+static bool narrows_for_life(const struct compile_options *options, bool of_processes)
 {
-    return options->followed || options->pid_count || options->except ||
-           (!of_processes && (options->tid_count || options->cgroups || options->comm_count));
+    return options->followed || options->pid_count || options->except || (!of_processes && options->tid_count);
 }
 
-/* Goes on where what runs is traced, else at OTHER; OF_PROCESSES: as far as that is a matter of processes. */
-static void expect_traced(struct lower *lower, bool of_processes, struct machine_block *other)
+/* True where they leave out threads that may be traced later, or are no more: those of a name or a cgroup. */
+static bool narrows_by_turns(const struct compile_options *options)
 {
-    struct program *program = lower->program;
+    return options->cgroups || options->comm_count;
+}
+
+/* Goes on where what runs is traced by what holds for its life, else at OTHER; OF_PROCESSES: as far as that is a matter
+ * of processes. */
+static void expect_for_life(struct lower *lower, bool of_processes, struct machine_block *other)
+{
     const struct compile_options *options = lower->function->options;
     const struct shared *followed = object_numbered(lower->compiler, options->followed);
-    const struct shared *cgroups = object_numbered(lower->compiler, options->cgroups);
     if (followed)
         expect_followed(lower, followed, other);
     else if (options->pid_count)
         expect_one_of(lower, lower->tgid, options->pids, options->pid_count, false, other);
     else if (options->except)
         lower_continue_if(lower, BPF_JNE, lower->tgid, operand_immediate(options->except), other);
-    if (of_processes)
-        return;
-    if (options->tid_count)
-        expect_one_of(lower, machine_alu32(program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids,
+    if (options->tid_count && !of_processes)
+        expect_one_of(lower, machine_alu32(lower->program, BPF_MOV, lower->pid_tgid, lower->pid_tgid), options->tids,
                       options->tid_count, true, other);
+}
+
+/* Goes on where the thread's name and cgroup are traced, else at OTHER. */
+static void expect_now(struct lower *lower, struct machine_block *other)
+{
+    struct program *program = lower->program;
+    const struct compile_options *options = lower->function->options;
+    const struct shared *cgroups = object_numbered(lower->compiler, options->cgroups);
     if (cgroups) {
         struct operand level = operand_immediate(options->cgroup_level);
         expect_element(lower, cgroups, machine_call_pure(program, BPF_FUNC_get_current_ancestor_cgroup_id, &level, 1),
@@ -212,24 +224,64 @@ static void expect_traced(struct lower *lower, bool of_processes, struct machine
         expect_name(lower, options, other);
 }
 
-void filter_lower(struct lower *lower, int64_t ignored, bool counted)
+/* Whether the handler runs for what is traced alone. */
+static bool is_filtered(const struct lower *lower)
+{
+    const struct handler *handler = lower->function->handler;
+    return !handler->unfiltered && !handler->provider->of_nobody;
+}
+
+void filter_for_life(struct lower *lower, int64_t ignored, bool counted)
 {
     struct program *program = lower->program;
-    const struct handler *handler = lower->function->handler;
+    bool of_processes = lower->function->handler->of_processes;
     lower->pid_tgid = machine_call_pure(program, BPF_FUNC_get_current_pid_tgid, NULL, 0);
     lower->tgid = machine_alu(program, BPF_RSH, lower->pid_tgid, operand_immediate(32));
-    if (!handler->unfiltered && !handler->provider->of_nobody &&
-        narrows(lower->function->options, handler->of_processes))
-        expect_traced(lower, handler->of_processes, ignore(lower, ignored, counted));
+    if (is_filtered(lower) && narrows_for_life(lower->function->options, of_processes))
+        expect_for_life(lower, of_processes, ignore(lower, ignored, counted));
+}
+
+bool filter_turns(const struct lower *lower)
+{
+    return is_filtered(lower) && !lower->function->handler->of_processes && narrows_by_turns(lower->function->options);
+}
+
+void filter_now(struct lower *lower, struct machine_block *other)
+{
+    if (filter_turns(lower))
+        expect_now(lower, other);
+}
+
+void filter_lower(struct lower *lower, int64_t ignored, bool counted)
+{
+    filter_for_life(lower, ignored, counted);
+    if (filter_turns(lower))
+        expect_now(lower, ignore(lower, ignored, counted));
+}
+
+struct machine_block *filter_if_now(struct lower *lower, struct machine_block *to)
+{
+    struct program *program = lower->program;
+    if (!filter_turns(lower))
+        return to;
+    struct machine_block *here = program->block, *test = machine_block(program);
+    test->cold = true;
+    machine_place(program, test);
+    expect_now(lower, ignore(lower, 0, true));
+    machine_jump(program, to);
+    program->block = here;
+    return test;
 }
 
 struct operand filter_asked(struct lower *lower)
 {
     struct program *program = lower->program;
-    if (!lower->function->handler->unfiltered || !narrows(lower->function->options, false))
+    const struct compile_options *options = lower->function->options;
+    if (!lower->function->handler->unfiltered || !(narrows_for_life(options, false) || narrows_by_turns(options)))
         return operand_immediate(1); /* else the handler does not run */
     struct machine_block *no = machine_block(program), *join = machine_block(program);
-    expect_traced(lower, false, no);
+    expect_for_life(lower, false, no);
+    expect_now(lower, no);
     machine_jump(program, join);
     machine_place(program, no);
     machine_continue(program, join);

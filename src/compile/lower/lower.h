@@ -260,6 +260,14 @@ void filter_use(struct compiler *compiler, const struct compile_options *options
 /* At the program's start: ends it with IGNORED where what runs is not traced, which COUNTED says to count. Sets
  * CONTEXT, PID_TGID and TGID of LOWER. */
 void filter_lower(struct lower *lower, int64_t ignored, bool counted);
+/* The same by what holds for the life of what runs: not by the thread's name and cgroup. */
+void filter_for_life(struct lower *lower, int64_t ignored, bool counted);
+/* Whether these are asked, too. */
+bool filter_turns(const struct lower *lower);
+/* Goes on where the thread's name and cgroup are traced, else at OTHER. */
+void filter_now(struct lower *lower, struct machine_block *other);
+/* A block that goes on to TO if they are, else ends the program and counts that. */
+struct machine_block *filter_if_now(struct lower *lower, struct machine_block *to);
 /* e.traced: 1 where what runs is traced, else 0, in a handler that runs for all. */
 struct operand filter_asked(struct lower *lower);
 /* In front of the handler itself: ends the program on CPUs that are not traced. */

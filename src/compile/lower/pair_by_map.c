@@ -102,9 +102,28 @@ static void count_left(struct lower *lower, struct operand key)
     machine_place(program, next);
 }
 
+/* A call of a thread that is not traced now: what has been left where it begins must not be taken for its entry. */
+static struct machine_block *pass_by(struct lower *lower)
+{
+    struct program *program = lower->program;
+    if (!filter_turns(lower))
+        return NULL;
+    struct machine_block *here = program->block, *block = machine_block(program);
+    block->cold = true;
+    machine_place(program, block);
+    struct operand key = call_key(lower, 0);
+    if (lower->function->handler->by_instruction)
+        count_left(lower, key);
+    machine_call(program, BPF_FUNC_map_delete_elem, OPERANDS(operand_map(probe_calls_map(lower)), key));
+    machine_exit(program, 0);
+    program->block = here;
+    return block;
+}
+
 static void save(struct lower *lower, int64_t failed)
 {
     struct program *program = lower->program;
+    filter_now(lower, pass_by(lower));
     if (lower->function->handler->provider->of_kernel)
         expect_return(lower, failed);
     struct operand key = call_key(lower, 0);
@@ -141,8 +160,9 @@ static void recover(struct lower *lower)
     struct operand key = call_key(lower, probe_is_at_exit(lower) ? 0 : arch_cpu.return_pops);
     const char *map = probe_calls_map(lower);
     struct operand found = maps_lookup(lower, map, key);
+    struct machine_block *unknown = probe_loss(lower, "return of a call whose entry was not seen", 0);
     lower_continue_if(lower, BPF_JNE, found, operand_immediate(0),
-                      state_if_settled(lower, probe_loss(lower, "return of a call whose entry was not seen", 0)));
+                      filter_if_now(lower, state_if_settled(lower, unknown)));
     pairing_load(lower, found, 0);
     machine_call(lower->program, BPF_FUNC_map_delete_elem, OPERANDS(operand_map(map), key));
 }

@@ -53,30 +53,69 @@ static struct operand values_of(struct lower *lower, struct operand kept, struct
 }
 
 /*
- * Ends the program, and counts the loss, where the kernel is in as many calls as it follows: it decides by the same
- * number as soon as all programs have run (kernel/events/uprobes.c, prepare_uretprobe).
+ * Goes to TOO_DEEP where the kernel is in as many calls as it follows: it decides by the same number as soon as all
+ * programs have run (kernel/events/uprobes.c, prepare_uretprobe).
  */
-static struct machine_block *expect_return(struct lower *lower, struct operand task, int64_t failed)
+static void expect_return(struct lower *lower, struct operand task, struct machine_block *too_deep)
 {
     const struct compile_options *options = lower->function->options;
     struct program *program = lower->program;
-    struct machine_block *too_deep =
-        probe_loss(lower, "return not seen: nested deeper than the 64 calls that the kernel follows", failed);
     if (!options->task_uprobes)
-        return too_deep;
+        return;
     struct operand uprobes = machine_load(program, BPF_DW, task, options->task_uprobes);
     struct operand depth = machine_load(program, BPF_W, uprobes, options->uprobes_depth);
     lower_continue_if(lower, BPF_JLT, depth, operand_immediate(CALLS_DEEPEST), too_deep);
-    return too_deep;
+}
+
+/* Calls uplua_call_begin, or as FUNCTION says, for the call that begins; counts what it forgets. Returns its result. */
+static struct operand begin(struct lower *lower, const char *function, struct operand kept)
+{
+    struct program *program = lower->program;
+    struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
+    struct operand link = operand_immediate(0);
+    if (arch_cpu.return_address >= 0)
+        link = machine_load(program, BPF_DW, lower->context, arch_cpu.return_address);
+    struct operand fields = operand_immediate((int64_t)lower->function->options->trampoline_fields);
+    fields = machine_alu(program, BPF_MOV, fields, fields);
+    struct operand result = machine_call_library(program, function, OPERANDS(kept, pointer, link, fields));
+    count_forgotten(lower, result);
+    return result;
+}
+
+/*
+ * A call of a thread that is not traced now, but may have been, or be when it returns: if it has calls that are, the
+ * pairing knows of this one, too. In a session the kernel does not follow it.
+ */
+static struct machine_block *pass_by(struct lower *lower)
+{
+    struct program *program = lower->program;
+    if (!filter_turns(lower) || lower->function->handler->session)
+        return NULL;
+    struct machine_block *here = program->block, *block = machine_block(program), *ignore = filter_ignore(lower, 0);
+    block->cold = true;
+    machine_place(program, block);
+    if (lower->saved_count) {
+        struct operand task = this_task(program);
+        expect_return(lower, task, ignore);
+        struct operand kept = pairing_storage(program, probe_calls_map(lower), task, 0);
+        lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), ignore);
+        begin(lower, "uplua_call_pass_by", kept);
+    }
+    machine_exit(program, 0);
+    program->block = here;
+    return block;
 }
 
 static void save(struct lower *lower, int64_t failed)
 {
     struct program *program = lower->program;
+    if (!lower->function->handler->session) /* which has asked before */
+        filter_now(lower, pass_by(lower));
     struct operand *values = pairing_values(lower);
-    struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
     struct operand task = this_task(program);
-    struct machine_block *too_deep = expect_return(lower, task, failed);
+    struct machine_block *too_deep =
+        probe_loss(lower, "return not seen: nested deeper than the 64 calls that the kernel follows", failed);
+    expect_return(lower, task, too_deep);
     if (!lower->saved_count) {
         machine_exit(program, 0);
         return;
@@ -85,27 +124,21 @@ static void save(struct lower *lower, int64_t failed)
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
                       probe_loss(lower, "no memory for a call: not seen", failed));
     elapsed_prepare(lower, failed);
-    struct operand link = operand_immediate(0);
-    if (arch_cpu.return_address >= 0)
-        link = machine_load(program, BPF_DW, lower->context, arch_cpu.return_address);
-    struct operand fields = operand_immediate((int64_t)lower->function->options->trampoline_fields);
-    fields = machine_alu(program, BPF_MOV, fields, fields);
-    struct operand result = machine_call_library(program, "uplua_call_begin", OPERANDS(kept, pointer, link, fields));
-    count_forgotten(lower, result);
+    struct operand result = begin(lower, "uplua_call_begin", kept);
     struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
     lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST), too_deep);
     pairing_store(lower, values_of(lower, kept, number), sizeof(struct calls), values);
 }
 
-/* A block that goes on to UNKNOWN unless NUMBER says that the entry is not attached any more. */
-static struct machine_block *unknown_unless_detached(struct program *program, struct operand number,
+/* A block that goes on to UNKNOWN unless NUMBER says that the entry is not attached any more, or was passed by. */
+static struct machine_block *unknown_unless_left_out(struct program *program, struct operand number,
                                                      struct machine_block *unknown)
 {
-    struct machine_block *none = machine_block(program), *detached = machine_block(program), *before = program->block;
-    none->cold = detached->cold = true;
+    struct machine_block *none = machine_block(program), *left_out = machine_block(program), *before = program->block;
+    none->cold = left_out->cold = true;
     machine_place(program, none);
-    machine_branch(program, BPF_JEQ, number, operand_immediate(CALLS_DETACHED), detached, unknown);
-    machine_place(program, detached);
+    machine_branch(program, BPF_JGE, number, operand_immediate(CALLS_DETACHED), left_out, unknown);
+    machine_place(program, left_out);
     machine_exit(program, 0);
     program->block = before;
     return none;
@@ -118,15 +151,15 @@ static void recover(struct lower *lower)
         return;
     struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
     pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_cpu.return_pops));
-    struct machine_block *unknown =
-        state_if_settled(lower, probe_loss(lower, "return of a call whose entry was not seen", 0));
+    struct machine_block *unknown = filter_if_now(
+        lower, state_if_settled(lower, probe_loss(lower, "return of a call whose entry was not seen", 0)));
     struct operand kept = pairing_storage(program, probe_calls_map(lower), this_task(program), 0);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), unknown);
     struct operand result = machine_call_library(program, "uplua_call_end", OPERANDS(kept, pointer));
     count_forgotten(lower, result);
     struct operand number = machine_alu(program, BPF_AND, result, operand_immediate(NUMBER_MASK));
     lower_continue_if(lower, BPF_JLT, number, operand_immediate(CALLS_DEEPEST),
-                      unknown_unless_detached(program, number, unknown));
+                      unknown_unless_left_out(program, number, unknown));
     pairing_load(lower, values_of(lower, kept, number), sizeof(struct calls));
     elapsed_recover(lower, unknown);
 }

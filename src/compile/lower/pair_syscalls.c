@@ -114,18 +114,45 @@ static void count_before(struct lower *lower, struct operand result)
     machine_continue(program, next);
 }
 
+/* Calls uplua_system_call_begin; where there is no memory for the thread, goes to NONE. Returns its result; the storage
+ * in *KEPT. */
+static struct operand begin(struct lower *lower, bool passed_by, struct machine_block *none, struct operand *kept)
+{
+    struct operand called = lower->function->handler->raw ? word(lower, NUMBER) : number(lower);
+    *kept = storage(lower);
+    lower_continue_if(lower, BPF_JNE, *kept, operand_immediate(0), none);
+    struct operand result = machine_call_library(lower->program, "uplua_system_call_begin",
+                                                 OPERANDS(*kept, called, wanted(lower), operand_immediate(passed_by)));
+    count_before(lower, result);
+    return result;
+}
+
+/* A call of a thread that is not traced now, but may be when the call returns. */
+static struct machine_block *pass_by(struct lower *lower)
+{
+    struct program *program = lower->program;
+    if (!filter_turns(lower))
+        return NULL;
+    struct machine_block *here = program->block, *block = machine_block(program), *ignore = filter_ignore(lower, 0);
+    struct operand kept;
+    block->cold = true;
+    machine_place(program, block);
+    if (lower->function->handler->raw)
+        lower_continue_if(lower, BPF_JEQ, is_compat(lower), operand_immediate(0), ignore);
+    begin(lower, true, ignore, &kept);
+    machine_exit(program, 0);
+    program->block = here;
+    return block;
+}
+
 static void save(struct lower *lower, int64_t failed)
 {
     struct program *program = lower->program;
-    bool raw = lower->function->handler->raw;
-    if (raw)
+    struct operand kept;
+    filter_now(lower, pass_by(lower));
+    if (lower->function->handler->raw)
         syscall_expect_native(lower);
-    struct operand kept = storage(lower);
-    lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0),
-                      probe_loss(lower, "no memory for a call: not seen", failed));
-    struct operand result = machine_call_library(
-        program, "uplua_system_call_begin", OPERANDS(kept, raw ? word(lower, NUMBER) : number(lower), wanted(lower)));
-    count_before(lower, result);
+    struct operand result = begin(lower, false, probe_loss(lower, "no memory for a call: not seen", failed), &kept);
     struct operand place = machine_alu(program, BPF_AND, result, operand_immediate((1 << SYSTEM_CALL_PLACE_BITS) - 1));
     lower_continue_if(lower, BPF_JLT, place, operand_immediate(SYSTEM_CALLS_DEEPEST), filter_ignore(lower, failed));
     struct operand *values = pairing_values(lower);
@@ -211,7 +238,8 @@ static void at_exit(struct lower *lower, struct operand kept, struct machine_blo
             program, "uplua_system_call_end_named",
             OPERANDS(kept, number(lower), word(lower, NAMED_RESULT), state_settled(lower), state_before(lower)));
     struct machine_block *other = machine_block(program), *last = machine_block(program);
-    struct machine_block *no_entry = refused(lower, kept, joined), *unknown = unseen(lower);
+    struct machine_block *no_entry = filter_if_now(lower, refused(lower, kept, joined));
+    struct machine_block *unknown = filter_if_now(lower, unseen(lower));
     struct machine_block *ignore = filter_ignore(lower, 0);
     machine_branch(program, BPF_JLT, result, operand_immediate(SYSTEM_CALLS_DEEPEST), joined, other);
     machine_place(program, other);

@@ -14,7 +14,7 @@ struct pairing {
     /* Declares where the calls are kept, if they are, in RESULT. 0 or -errno. */
     int (*declare)(struct lower *lower, struct object *result);
     /* In the entry half: keeps the saved values for the return, and ends the program, with FAILED where that will not
-     * be seen. */
+     * be seen. Of a thread that is not traced by its name or cgroup now it keeps no more than the pairing needs. */
     void (*save)(struct lower *lower, int64_t failed);
     /* At the return: goes on where its entry has been seen, with the saved values. */
     void (*recover)(struct lower *lower);
