@@ -118,6 +118,7 @@ struct arch_pointer {
         POINTER_MOVED,   /* it is PLACE's address */
         POINTER_LOADED,  /* it is what is in memory at PLACE */
         POINTER_ALIGNED, /* it goes down to a multiple of something */
+        POINTER_ZERO,    /* it is 0 */
         POINTER_LOST,    /* nobody knows */
     } change;
     struct arch_place place;

@@ -342,6 +342,12 @@ static struct arch_pointer pointer_after(const struct arch_effect *effect, unsig
     return (struct arch_pointer){effect->changes & bit(number) ? POINTER_LOST : POINTER_KEPT, {BASE_NONE, 0}};
 }
 
+/* Whether WORD sets the frame pointer to 0: by movz, or from xzr. */
+static bool zeroes_frame(uint32_t word)
+{
+    return word == (0xd2800000 | FRAME) || word == (0xaa1f03e0 | FRAME);
+}
+
 /* Where what has EFFECT puts register NUMBER. */
 static struct arch_place place_kept(const struct arch_effect *effect, unsigned number)
 {
@@ -383,6 +389,8 @@ static bool stack_effect(const uint8_t *code, size_t size, struct arch_stack_eff
     }
     effect->stack = pointer_after(&effected, SP);
     effect->frame = pointer_after(&effected, FRAME);
+    if (zeroes_frame(word))
+        effect->frame.change = POINTER_ZERO;
     effect->link = pointer_after(&effected, LINK);
     effect->frame_kept = place_kept(&effected, FRAME);
     effect->link_kept = place_kept(&effected, LINK);

@@ -87,6 +87,18 @@ static struct arch_pointer pointer_after(const ZydisDecodedInstruction *instruct
     return result;
 }
 
+/* Whether the instruction sets its register to 0: xor or sub of itself, or a move. */
+static bool is_zeroing(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+    const ZydisDecodedOperand *to = &operands[0], *from = &operands[1];
+    if (instruction->operand_width < 32 || to->type != ZYDIS_OPERAND_TYPE_REGISTER)
+        return false;
+    if (instruction->mnemonic == ZYDIS_MNEMONIC_MOV)
+        return from->type == ZYDIS_OPERAND_TYPE_IMMEDIATE && from->imm.value.s == 0;
+    return (instruction->mnemonic == ZYDIS_MNEMONIC_XOR || instruction->mnemonic == ZYDIS_MNEMONIC_SUB) &&
+           from->type == ZYDIS_OPERAND_TYPE_REGISTER && from->reg.value == to->reg.value;
+}
+
 /* Notes in EFFECT what becomes of the stack pointer and the frame pointer, which the instruction may change. */
 static void note_pointers(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
                           struct arch_stack_effect *effect)
@@ -97,7 +109,9 @@ static void note_pointers(const ZydisDecodedInstruction *instruction, const Zydi
             continue;
         ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, operand->reg.value);
         struct arch_pointer *pointer = pointer_of(effect, base_of(whole));
-        if (pointer && i == 0 && operand->reg.value == whole && instruction->operand_count_visible == 2)
+        if (pointer && i == 0 && is_zeroing(instruction, operands))
+            pointer->change = POINTER_ZERO;
+        else if (pointer && i == 0 && operand->reg.value == whole && instruction->operand_count_visible == 2)
             *pointer = pointer_after(instruction, operands);
         else if (pointer)
             pointer->change = POINTER_LOST;

@@ -113,6 +113,15 @@ static bool intact_after(const struct stack_state *before, const struct arch_poi
                : pointer_after(before, pointer, NOWHERE, kept, 0) == 0 && pointer->change == POINTER_LOADED;
 }
 
+/*
+ * Whether an instruction that has EFFECT makes the frame the outermost one: it puts 0 for the caller's frame pointer,
+ * which is nowhere then, so that nobody is gone back to. So threads begin, as musl's __clone starts them, and programs.
+ */
+static bool ends_frames(const struct stack_state *before, const struct arch_stack_effect *effect)
+{
+    return effect->frame.change == POINTER_ZERO && before->frame_intact && before->frame_kept == NOWHERE;
+}
+
 struct stack_state stack_state_after(const struct stack_state *before, const struct arch_stack_effect *effect,
                                      bool taken)
 {
@@ -126,7 +135,7 @@ struct stack_state stack_state_after(const struct stack_state *before, const str
         .cfa_kept = kept_after(before, effect->arguments_kept, before->arguments == 0, before->cfa_kept),
         .frame_intact = intact_after(before, &effect->frame, before->frame_intact, before->frame_kept),
         .link_intact = intact_after(before, &effect->link, before->link_intact, before->link_kept),
-        .outermost = before->outermost,
+        .outermost = before->outermost || ends_frames(before, effect),
         .compared = effect->compares,
     };
     if (before->compared && effect->if_unequal && !taken) /* the loop that makes room is over */

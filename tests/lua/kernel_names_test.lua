@@ -60,6 +60,8 @@ for number, name in pairs {
 
 is(up.ip(0x0100007f), "127.0.0.1", "an IPv4 address as it lies in memory")
 is(up.ip(0xff00a8c0LL), "192.168.0.255", "a 64-bit integer")
+is(up.ip(-939524086), "10.0.0.200", "a signed field of 32 bits")
+is(up.ip(-1LL), "255.255.255.255", "another")
 is(up.ip "\10\1\2\3", "10.1.2.3", "four bytes")
 is(up.ip(("\0"):rep(15) .. "\1"), "::1", "an IPv6 address")
 is(up.ip("\32\1\13\184" .. ("\0"):rep(11) .. "\5"), "2001:db8::5", "another")
@@ -73,6 +75,7 @@ for _, case in ipairs {
   { "up.signal_name()", "signal_name: a number is expected, not a nil", "no signal" },
   { 'up.ip "abc"', "ip: an address has 4 or 16 bytes, not 3", "three bytes" },
   { "up.ip(2^32)", "ip: 4294967296 has more than 32 bits", "too large a number" },
+  { "up.ip(-2^31 - 1)", "ip: %-2147483649 has more than 32 bits", "too small a one" },
   { "up.ip {}", "ip: a number is expected, not a table", "a table" },
   { "up.ip { 256, 0, 0, 1 }", "ip: a number is expected, not a table", "what is no byte" },
 } do

@@ -49,6 +49,15 @@ for _, kind in ipairs { "musl", "static" } do
   is(wrong, nil, "  … has all of its callers, with a mark where that is a guess")
 end
 
+-- A thread's stack ends where the thread begins.
+for _, kind in ipairs { "musl", "static" } do
+  local program = "build/targets/sorts_below-" .. kind
+  local list = stacks(program, ("./%s:tick"):format(program))
+  is(#list == 1 and list[1].count, 23, kind .. ": a second thread's calls have one stack")
+  is(#list == 1 and list[1].whole, "whole", "  … which is whole")
+  like(#list == 1 and list[1].text, "^tick ticks [^ ]+ [^ ]+ %(guessed%)$", "  … down to where musl starts it")
+end
+
 -- Through functions that only pointers in data lead to, and a large one with jumps by tables.
 local run = target.script([[
   local up = require "uplua"

@@ -159,6 +159,7 @@ function names.ip(value)
   local bytes = buffer.parts(value) or bytes_of(value)
   if not bytes then
     local number = integer("ip", value)
+    if number >= 0xffffffff80000000ULL then number = bit.band(number, 0xffffffffULL) end -- of a signed field
     if number >= 2ULL ^ 32 then error(("ip: %s has more than 32 bits"):format(text.integer(value)), 2) end
     bytes = ffi.string(ffi.new("uint32_t[1]", tonumber(number)), 4)
   end
