@@ -110,6 +110,7 @@
 /* Uprobes are breakpoints; the kernel has a thread on them. */
 #define HAS_TRAMPOLINES 0
 #define BREAKPOINT_SIZE 0
+#define CALL_SIZE 4
 /* Of a system call, as above: behind struct user_pt_regs are the first argument, orig_x0, and the number. */
 #define REGISTERS_CALL 280
 #define REGISTERS_INSTRUCTION 256

@@ -181,3 +181,6 @@ long uplua_unwind_place(long ip, long sp);
  * 0 where that cannot be found out.
  */
 long uplua_unwind_return(long slot);
+
+/* The same of the call that has returned last, which the kernel does not wait for any more. */
+long uplua_unwind_returned(long slot);

@@ -236,6 +236,23 @@ long uplua_stack_climb(struct scratch *scratch, long number)
     return 1;
 }
 
+/*
+ * How far the kernel has moved the stack pointer, and not yet the instruction's, where by RULE no call has left its
+ * return address: it executes a push for the program, at a breakpoint; or puts back what a trampoline that the probe
+ * has called has pushed, behind which the trampoline returns to.
+ */
+static __always_inline __u64 moved_down(struct scratch *scratch, __u64 rule)
+{
+    enum { PUSHED = 4 * WORD };
+    if (!RETURN_ADDRESS_ON_STACK || RULE_KIND(rule) != RULE_REGISTER || RULE_BASE(rule) != DWARF_STACK_POINTER)
+        return 0;
+    __u64 cfa = scratch->sp + RULE_OFFSET(rule);
+    __u64 far = peek(scratch->sp + PUSHED - WORD) == scratch->ip + CALL_SIZE ? PUSHED
+                : uplua_unwind_is_breakpoint(scratch->ip)                    ? WORD
+                                                                             : 0;
+    return far && !is_behind_call(peek(cfa - WORD)) && is_behind_call(peek(cfa - WORD + far)) ? far : 0;
+}
+
 long uplua_stack_move(struct scratch *scratch, long number)
 {
     __u64 rule = number;
@@ -245,11 +262,18 @@ long uplua_stack_move(struct scratch *scratch, long number)
     scratch->trapped = 0;
     if (rule == RULE_OF_UPROBES)
         return uplua_unwind_leave(scratch);
+    if (!trapped)
+        return 0;
+    __u64 moved = moved_down(scratch, rule);
+    if (moved) {
+        scratch->sp += moved;
+        return 1;
+    }
     /*
      * Of an instruction that has been executed for the program, or of padding before a function's first one, a
      * breakpoint is there, too. So it counts only where a function begins that has just been called.
      */
-    if (!trapped || (rule | RULE_ODD) == RULE_CALLED || !uplua_unwind_is_breakpoint(scratch->ip - 1) ||
+    if ((rule | RULE_ODD) == RULE_CALLED || !uplua_unwind_is_breakpoint(scratch->ip - 1) ||
         !is_behind_call(peek(scratch->sp)))
         return 0;
     scratch->ip--;

@@ -571,6 +571,19 @@ long uplua_unwind_return(long slot)
     return search.original;
 }
 
+long uplua_unwind_returned(long slot)
+{
+    __u32 none = 0;
+    struct search search = {.kernel = bpf_map_lookup_elem(&uplua_unwind_kernel, &none), .slot = slot};
+    struct unwind_kernel *kernel = search.kernel;
+    if (!kernel || !kernel->uprobes_returned)
+        return 0;
+    __u64 uprobes = kernel_word((__u64)bpf_get_current_task() + kernel->task_uprobes);
+    search.instance = uprobes ? kernel_word(uprobes + kernel->uprobes_returned) : 0;
+    search_returns(0, &search);
+    return search.original;
+}
+
 long uplua_unwind_leave(struct scratch *scratch)
 {
     __u32 none = 0;

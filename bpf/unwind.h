@@ -212,6 +212,7 @@ struct unwind_kernel {
      * orig_ret_vaddr, next
      */
     __u32 task_uprobes, uprobes_returns, uprobes_copy, uprobes_original, return_stack, return_original, return_next;
+    __u32 uprobes_returned; /* struct uprobe_task: ri_pool, since Linux 6.14; 0: not known */
     __u32 page_shift;
     __u64 trampoline; /* TRAMPOLINE_FIELDS */
 };

@@ -42,16 +42,28 @@ static __always_inline int leave_copy(struct unwind_kernel *kernel, __u64 *ip)
     return 1;
 }
 
+/* The word of the process's memory at ADDRESS, by way of *WORD, which is one for all: the stack is small. */
+static __always_inline __u64 user_word(__u64 *word, __u64 address)
+{
+    *word = 0;
+    bpf_probe_read_user(word, sizeof *word, (void *)address);
+    return *word;
+}
+
+/* Whether BEFORE, the word in front of LINK, ends with a call of the code at BASE. */
+static __always_inline int is_call_of(__u64 before, __u64 link, __u64 base)
+{
+    return CODE_BYTE(before, CALL_SIZE) == 0xe8 && link + ((__s64)before >> 32) == base;
+}
+
 /* From a trampoline that calls the kernel to where the program called it, or is about to return to. */
 static __always_inline int leave_trampoline(struct unwind_kernel *kernel, __u64 *ip, __u64 *sp)
 {
 #if HAS_TRAMPOLINES
-    __u64 inside = *ip & (SMALLEST_PAGE - 1), code = trampoline_at(*ip), link = 0;
+    __u64 inside = *ip & (SMALLEST_PAGE - 1), code = trampoline_at(*ip), link, word;
     if (code == UNREAD) {
-        __u64 before = 0;
-        bpf_probe_read_user(&link, sizeof link, (void *)*sp);
-        bpf_probe_read_user(&before, sizeof before, (void *)(link - sizeof before));
-        if (CODE_BYTE(before, CALL_SIZE) != 0xe8 || link + ((__s64)before >> 32) != *ip)
+        link = user_word(&word, *sp);
+        if (!is_call_of(user_word(&word, link - WORD), link, *ip))
             return 0;
         code = CALL_TRAMPOLINE;
     }
@@ -61,7 +73,13 @@ static __always_inline int leave_trampoline(struct unwind_kernel *kernel, __u64 
     __u64 pushed = called ? CALL_TRAMPOLINE_PUSHED : code ? RETURN_TRAMPOLINE_PUSHED : 0; /* a breakpoint: nothing */
     __u64 before = *sp + WORD * (pushed >> 2 * inside & 3); /* the stack pointer that the program had there */
     if (called) {
-        bpf_probe_read_user(&link, sizeof link, (void *)before);
+        link = user_word(&word, before);
+        if (!is_call_of(user_word(&word, link - WORD), link, *ip - inside)) {
+            before = *sp - WORD; /* the kernel has taken off what was pushed */
+            link = user_word(&word, before);
+            if (!is_call_of(user_word(&word, link - WORD), link, *ip - inside))
+                return 0;
+        }
         if (inside <= TRAMPOLINE_SYSCALL_END) /* what the probe stands for has not been executed */
             link -= CALL_SIZE;
         before += WORD;
@@ -69,14 +87,16 @@ static __always_inline int leave_trampoline(struct unwind_kernel *kernel, __u64 
         link = uplua_unwind_return(before - WORD);
         if (!link && (link = uplua_unwind_return(*sp - WORD))) /* the kernel has taken off what was pushed */
             before = *sp;
-        if (!link && inside >= TRAMPOLINE_SYSCALL_END) /* the kernel has put it back, or is about to */
-            bpf_probe_read_user(&link, sizeof link, (void *)(before - WORD));
-        bpf_probe_read_user(&code, sizeof code, (void *)(link - sizeof code));
+        if (!link && inside >= TRAMPOLINE_SYSCALL_END) /* the kernel has put it back … */
+            link = user_word(&word, before - WORD);
+        code = user_word(&word, link - WORD);
+        if (inside == TRAMPOLINE_SYSCALL_END && !ENDS_WITH_CALL(code)) { /* … or is about to */
+            link = uplua_unwind_returned(before - WORD);
+            code = user_word(&word, link - WORD);
+        }
         if (!ENDS_WITH_CALL(code))
             return 0;
     }
-    if (!link)
-        return 0;
     *ip = link;
     *sp = before;
     return 1;

@@ -55,6 +55,7 @@ enum {
     EXECVE,
     CHANGES,
     CHANGES_IN_TWO,
+    RETURNED,
     BACKING,
     OTHERS = BACKING + 5,
     PLAIN = sizeof plain / sizeof *plain
@@ -76,6 +77,7 @@ static const char *const others[OTHERS][2] = {
     [EXECVE] = {"task_struct", "in_execve"},
     [CHANGES] = {"mm_struct", "mm_lock_seq"},                 /* since 6.4, CONFIG_PER_VMA_LOCK */
     [CHANGES_IN_TWO] = {"mm_struct", "mm_lock_seq.sequence"}, /* since 6.14 */
+    [RETURNED] = {"uprobe_task", "ri_pool"},                  /* since 6.14 */
     [BACKING] = {"backing_file", "user_path.mnt"},            /* since 6.7 */
     {"backing_file", "user_path.dentry"},
     {"vfsmount", "mnt_sb"},
@@ -142,6 +144,8 @@ void kernel_layout_read(struct unwind_kernel *kernel)
         kernel->task_execve = other[EXECVE].offset;
         kernel->task_execve_mask = 1u << other[EXECVE].bit;
     }
+    if (other[RETURNED].offset != UINT32_MAX)
+        kernel->uprobes_returned = other[RETURNED].offset;
     write_backing(kernel, other + BACKING);
     kernel->space_vmas += other[ROOT].offset;
     kernel->trampoline =
