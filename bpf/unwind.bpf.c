@@ -537,26 +537,6 @@ long uplua_unwind_is_code(struct scratch *scratch, long address)
     return vma && kernel_word(vma + kernel->vma_flags) & VMA_EXECUTABLE;
 }
 
-/* The calls that return probes wait for are a list, the innermost first. */
-struct search {
-    struct unwind_kernel *kernel;
-    __u64 slot, instance, original;
-};
-
-static long search_returns(__u32 index __attribute__((unused)), struct search *search)
-{
-    struct unwind_kernel *kernel = search->kernel;
-    __u64 instance = search->instance;
-    if (!instance)
-        return 1;
-    if (kernel_word(instance + kernel->return_stack) == search->slot) {
-        search->original = kernel_word(instance + kernel->return_original);
-        return 1;
-    }
-    search->instance = kernel_word(instance + kernel->return_next);
-    return 0;
-}
-
 long uplua_unwind_return(long slot)
 {
     enum { DEEPEST = 128 }; /* the kernel goes to 64 (MAX_URETPROBE_DEPTH) */

@@ -16,6 +16,26 @@
 
 enum { UNREAD = 1 };
 
+/* The calls that return probes wait for are a list, the innermost first. */
+struct search {
+    struct unwind_kernel *kernel;
+    __u64 slot, instance, original;
+};
+
+static long search_returns(__u32 index __attribute__((unused)), struct search *search)
+{
+    struct unwind_kernel *kernel = search->kernel;
+    __u64 instance = search->instance;
+    if (!instance)
+        return 1;
+    if (kernel_word(instance + kernel->return_stack) == search->slot) {
+        search->original = kernel_word(instance + kernel->return_original);
+        return 1;
+    }
+    search->instance = kernel_word(instance + kernel->return_next);
+    return 0;
+}
+
 /* The trampoline that the code at ADDRESS is of, by the page's first bytes; UNREAD: its first instruction is about to
  * be read for the first time; 0: of none. */
 static __always_inline __u64 trampoline_at(__u64 address)

@@ -89,8 +89,22 @@ local function columns(inner)
 end
 local latencies, with_error = columns(false), columns(true)
 
--- Of what inner probes took: they are measured on functions that do nothing, on a CPU that has it easier or harder.
+-- Of what inner probes took: they are measured on functions that do nothing, on a CPU that has it easier or harder; and
+-- where the measurements differ by more, on a busy machine, it is that.
 local UNKNOWN = 0.2
+
+-- The part of what inner probes took that is not known; and how far a call's own cost may be from what is taken off, in
+-- ns.
+local function uncertainty()
+  local part, own = UNKNOWN, 0
+  local _, costs = up.probe_cost()
+  for _, cost in ipairs(costs or {}) do
+    local off = math.max(cost.high - cost.ns, cost.ns - cost.low)
+    if cost.ns > 0 then part = math.max(part, off / cost.ns) end
+    own = math.max(own, off)
+  end
+  return part, own
+end
 
 -- Says of which of ROWS more than half of the time went into probes of functions that they call, and what to do.
 -- Returns whether there are any.
@@ -106,7 +120,7 @@ local function explain_inner(rows)
   if not most then return false end
   local name = text.escape(most.func)
   local others = count > 1 and (", and most of the time of %s"):format(text.plural(count - 1, "other function")) or ""
-  local advice = alone and "" or ("; for its own time probe %s alone"):format(name)
+  local advice = alone and "" or ("; for its own time probe %s alone, or sample it: profile.lua"):format(name)
   up.printf("Probes of the calls %swithin %s took %s of its %s%s.\nThat is taken off, as far as it is known (±)%s.\n\n",
     alone and "of itself " or "", name, text.time(most.taken_off), text.time(most.taken_off + most.sum), others, advice)
   return true
@@ -120,10 +134,11 @@ up.report(options.interval, function()
   local taken = took:take()
   local inner = off:take()
   sums:take()
+  local part, own = uncertainty()
   for key, h in taken:pairs() do
     local row = sums:fill({ func = key, calls = h.count, max = h.max, sum = h.sum, histogram = h, behind = h }, key)
     row.taken_off = tonumber(inner[key] or 0)
-    row.error = row.taken_off * UNKNOWN
+    row.error = row.taken_off * part + tonumber(h.count) * own
     for name, p in pairs { p50 = 50, p90 = 90, p99 = 99, p999 = 99.9, p9999 = 99.99 } do row[name] = h:percentile(p) end
     if several or who or options.by_caller then row.func, row.probe = key[1], key[2] end
     if who then

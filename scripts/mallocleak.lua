@@ -52,7 +52,7 @@ local view       = require "uplua.view"
 
 local options = up.args {
   "mallocleak.lua [options] [interval [count]] -- PID... or COMMAND",
-  { "top",       "N",     "integer",  10,      "the N stacks that hold most; 0: all" },
+  { "top,n",     "N",     "integer",  10,      "the N stacks that hold most; 0: all" },
   { "older",     "AGE",   "duration", 0,       "only blocks at least this old, such as 5s" },
   { "gc",        "AGE",   "duration", 0,       "the same: only what survived that long" },
   { "min-size",  "BYTES", "size",     false,   "only blocks of at least this size" },

@@ -18,8 +18,8 @@ the stacks in which most time was spent so: in locks, sleeps, reads from disks, 
   -l, --lines            each frame with its line of the source; with --functions by line
   -c, --callers FUNC     who calls FUNC, as a tree
   -i, --interval TIME    a table for each TIME, of the waits that have ended in it; on a terminal it lives (top.lua)
-  -u, --user             the programs' part of stacks only
-  -k, --kernel           the kernel's part only
+  -U, --user             the programs' part of stacks only
+  -K, --kernel           the kernel's part only
   -o, --output FILE      by its suffix a flame graph (.svg), folded stacks (.folded), or a profile for pprof (.pb.gz);
                          of any other name: the report
       --folded FILE      writes all stacks to FILE with their microseconds, a line each, for other tools

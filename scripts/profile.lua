@@ -18,8 +18,8 @@ self, where the CPU itself was in the function; total, also where it was in what
   -c, --callers FUNC     who calls FUNC, as a tree
   -s, --stacks           whole stacks
   -i, --interval TIME    a table for each TIME; on a terminal it lives, as in top.lua
-  -u, --user             samples of programs only, without the kernel's part of stacks
-  -k, --kernel           samples of the kernel only, without the programs' part
+  -U, --user             samples in programs alone: what they had the kernel do is left out, and said at the end
+  -K, --kernel           samples in the kernel alone, without the programs' part of stacks
   -o, --output FILE      by its suffix a flame graph (.svg), folded stacks (.folded), or a profile for pprof (.pb.gz);
                          of any other name: the report
       --folded FILE      writes all stacks to FILE, a line each, for other tools
@@ -74,7 +74,8 @@ end
 if options.event then up.probe(sampled or options.event, sample) else up.profile(options.hertz, sample) end
 
 report.run(options, {
-  numbers = samples, others = others, who = who, noun = is_sample and "sample" or "hit",
+  numbers = samples, others = others, other = options.user and "sample in the kernel" or "sample in programs",
+  who = who, noun = is_sample and "sample" or "hit",
   hertz = not options.event and options.hertz or nil,
   show = function(row, sum) return ("%8s  %.1f %%"):format(text.thousands(row.number), 100 * row.number / sum) end,
   title = options.event or "CPU time",

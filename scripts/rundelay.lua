@@ -5,7 +5,8 @@ rundelay: which waits for a CPU were the longest, and who had it meanwhile?
 
 prints a line for each time that a thread could run and had to wait for a CPU for at least --than: for how long, since
 when, who woke it or that its CPU was taken from it, whether it was moved to another CPU meanwhile, and below it what
-ran on that CPU until it came: the latest first. At the end the percentiles of all waits.
+ran on that CPU until it came, what had it for longest first. At the end the percentiles of all waits, and the longest.
+taskstate.lua has a table of the longest, and of what threads do else.
 
   -t, --than TIME        the time from which on a wait is printed (default 1ms; 0: all)
       --most N           so many of those that ran meanwhile (default 8, up to 64; 0: none)
@@ -65,20 +66,25 @@ local function why(s)
   return s.via[1] and cause .. ", moved to another CPU" or cause
 end
 
--- A line for each that ran on its CPU meanwhile, the latest first.
+-- A line for each that ran on its CPU meanwhile, who had it for longest first.
 local function below(s)
-  local list, others = {}, 0
+  local list, threads, by_tid, others = {}, {}, {}, 0
   local ran, unknown = sched.meanwhile(s)
-  local function add(ns, what) if ns > 0 then list[#list + 1] = ("    %9s  %s"):format(text.time(ns), what) end end
-  for i, one in ipairs(ran) do
-    if i > options.most then
-      others = others + one.took
-    else
-      add(one.took, one.tid == 0 and "idle" or ("%s (thread %d)"):format(one.comm, one.tid))
+  for _, one in ipairs(ran) do
+    local thread = by_tid[one.tid]
+    if not thread then
+      thread = { name = one.tid == 0 and "idle" or ("%s (thread %d)"):format(one.comm, one.tid), took = 0 }
+      by_tid[one.tid], threads[#threads + 1] = thread, thread
     end
+    thread.took = thread.took + one.took
   end
-  add(others, "before that: others")
-  add(unknown, "before that: not kept")
+  table.sort(threads, function(a, b) return a.took > b.took end)
+  local function add(ns, what) if ns > 0 then list[#list + 1] = ("    %9s  %s"):format(text.time(ns), what) end end
+  for i, thread in ipairs(threads) do
+    if i <= options.most then add(thread.took, thread.name) else others = others + thread.took end
+  end
+  add(others, "others")
+  add(unknown, "not kept: before that")
   return list
 end
 
@@ -87,7 +93,11 @@ local lines = view.stream {
   { "tid", "TID", "number", 8 }, { "comm", "Thread", "text", 16 }, { "why", "Why" },
 }
 lines:titles()
+local longest = { took = 0 }
 waits:slow(options.than, { window = options.most > 0 and sched.WINDOW or nil }, function(s)
+  if s.elapsed > longest.took then
+    longest = { took = s.elapsed, tid = s.key, comm = s.to.name, since = s.from.time }
+  end
   lines:print({ since = s.from.time, took = s.elapsed, cpu = s.to.cpu, tid = s.key, comm = s.to.name, why = why(s),
                 stack = s.from.stack }, options.most > 0 and below(s) or nil)
 end)
@@ -97,4 +107,8 @@ up.at_exit(function()
   if waits:counts().ended == 0 then return up.printf("no thread waited for a CPU\n") end
   up.printf("%s: p50 %s, p99 %s, longest %s, in all %s\n", text.plural(h.count, "wait"), text.time(h:percentile(50)),
     text.time(h:percentile(99)), text.time(h.max), text.time(h.sum))
+  if longest.tid then
+    up.printf("the longest: %s of %s (thread %d) since %s\n", text.time(longest.took), longest.comm, longest.tid,
+      up.clock(longest.since))
+  end
 end)

@@ -17,8 +17,8 @@ frequent first.
   -l, --lines            each frame with its line of the source; with --functions by line
   -c, --callers FUNC     who calls FUNC, as a tree
   -i, --interval TIME    a table for each TIME; on a terminal it lives, as in top.lua
-  -u, --user             the program's part of stacks only
-  -k, --kernel           the kernel's part only
+  -U, --user             the program's part of stacks only
+  -K, --kernel           the kernel's part only
   -o, --output FILE      by its suffix a flame graph (.svg), folded stacks (.folded), or a profile for pprof (.pb.gz);
                          of any other name: the report
       --folded FILE      writes all stacks to FILE, a line each, for other tools

@@ -9,7 +9,7 @@ took. Those that threads wait in at the end are `<unfinished ...>`. The target i
   -c, --count            no lines, but the table of syscalls.lua: how many, how long, which fail, and the errors by name
   -e, --call NAMES       only these calls: names, patterns and groups, 'read,*stat*,%network'; all but these: '!%memory'
   -P, --path PATH        only calls that touch PATH: by its name, or by a descriptor of it
-  -f, --failed           only calls that failed
+  -Z, --failed           only calls that failed
   -s, --strings N        so many bytes of a buffer (default 32, at most 4096)
   -y, --descriptors      descriptors with their file, pipe or socket: 3</etc/passwd>, 5<TCP:[127.0.0.1:22->…]>
   -S, --signals          signals that are delivered, and ends of threads, as lines, too
@@ -33,7 +33,8 @@ local options = up.args {
   { "count,c",                              "no lines, but the table of syscalls.lua" },
   { "call,e",    "NAMES", "string",  false, "only these calls: names, patterns, groups: 'read,*stat*,%network'" },
   { "path,P",    "PATH", "string", false, "only calls that touch PATH, by name or descriptor" },
-  { "failed,f",                             "only calls that failed" },
+  { "failed,Z",                             "only calls that failed" },
+  { "follow,f",                             "as strace's: here uplua --follow systrace.lua …" },
   { "strings,s", "N",     "integer", 32,    "so many bytes of a buffer", least = 1, most = 4096 },
   { "descriptors,y",                        "descriptors with their file, pipe or socket" },
   { "signals,S",                            "signals and ends of threads, too" },
@@ -44,6 +45,7 @@ local options = up.args {
   arguments = 0,
 }
 
+if options.follow then up.args.fail "what a command starts is traced by uplua --follow systrace.lua …" end
 if options.count then
   for _, name in ipairs { "path", "descriptors", "signals", "stack", "each-process" } do
     if options[name:gsub("-", "_")] then

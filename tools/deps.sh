@@ -1,7 +1,7 @@
 #!/bin/sh
 # tools/deps.sh check [WHAT]     names the packages of WHAT that are missing; fails if there are any
 # tools/deps.sh install [WHAT]   installs them (apt-get; with sudo if not root)
-# WHAT is `build`, what uplua is built with; or nothing, what the tests need, too; or this and more: `bench` what `make bench` and `make
+# WHAT is `build`, what uplua is built with; `manual`, what its pages are made with, too; or nothing, what the tests need, too; or this and more: `bench` what `make bench` and `make
 # test-neighbours` compare with; `vm` what `make test-vm` boots another kernel with; `browser`, `debugger`, `arguments`, `long`, `slide`, `deb`
 # and `fresh` what `make test-browser` and the others so named need; `aarch64` what builds with ARCH=aarch64 need, and `vm-aarch64` what boots
 # such a machine; `static` and `static-aarch64` what `make static` needs.
@@ -32,7 +32,10 @@ zlib1g-dev          h   zlib.h
 liblzma-dev         h   lzma.h
 clang               cmd clang
 END
-    [ "$for_what" != build ] || return 0
+    [ "$for_what" != manual ] || echo "lowdown cmd lowdown"
+    case $for_what in
+    build | manual) return 0 ;;
+    esac
     cat <<END
 lowdown             cmd lowdown
 luarocks            cmd luarocks

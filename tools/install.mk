@@ -11,7 +11,13 @@ man    = $(call say,MAN,$@) mkdir -p $(@D) && $(LUAJIT) tools/man.lua $1 > $@.md
 .PHONY: manual uninstall
 manual: $(MAN) $(HTML) $(LUACATS)
 
-$(MAN) $(HTML): tools/man.lua tools/html.lua tools/install.mk | $(CHECKED)
+MANUAL_CHECKED := $(OUT)/.manual-deps-checked
+
+$(MANUAL_CHECKED): tools/deps.sh
+	-@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh check manual
+	@mkdir -p $(@D) && touch $@
+
+$(MAN) $(HTML): tools/man.lua tools/html.lua tools/install.mk | $(MANUAL_CHECKED)
 
 build/manual/uplua.1: doc/uplua.md
 	$(call man,$<)

@@ -147,26 +147,27 @@ local function help_of(usage, rows)
   return table.concat(lines, "\n")
 end
 
--- What every script has, unless it declares its own: name, metavariable or nil, help; together: in one line.
+-- What every script has, unless it declares its own: name, metavariable or nil, help. OF: what the text of a script has
+-- in it for which that is of use.
 local COMMON = {
   { "output", " FILE", "the report goes to FILE, apart from what a command prints", letter = "o" },
   { "format", " json|csv|text", "the report as JSON Lines, or its tables as CSV" },
   { "strict", "", "exit status 3 where not everything was seen" },
-  { "interval", " TIME", "reports each TIME, too" },
+  { "interval", " TIME", "reports each TIME, too", of = "report" },
   { "top", " N", "of tables, counts and maps the N largest; 0: all" },
-  { "lines", "", "frames of stacks with file and line of the source" },
-  { "modules", "", "… with the program or library" },
-  { "addresses", "", "… with the address" },
-  { "kernel", "", "of stacks the kernel's part alone" },
-  { "user", "", "of stacks the program's part alone" },
+  { "lines", "", "frames of stacks with file and line of the source", of = "stack" },
+  { "modules", "", "… with the program or library", of = "stack" },
+  { "addresses", "", "… with the address", of = "stack" },
+  { "kernel", "", "of stacks the kernel's part alone", of = "stack" },
+  { "user", "", "of stacks the program's part alone", of = "stack" },
 }
 
--- The lines of --help for what every script has besides ROWS, its own.
-local function common_help(rows)
+-- The lines of --help for what every script has besides ROWS, its own; CODE: the script's text.
+local function common_help(rows, code)
   local own, lines, letters = {}, {}, {}
   for _, row in ipairs(rows) do own[row.name], letters[row.letter] = true, true end
   for _, one in ipairs(COMMON) do
-    if not own[one[1]] then
+    if not own[one[1]] and (not one.of or code:find(one.of, 1, true)) then
       local letter = one.letter and not letters[one.letter] and ("-%s, "):format(one.letter) or "    "
       lines[#lines + 1] = ("  %s  %s"):format(text.pad(letter .. "--" .. one[1] .. one[2], 27), one[3])
     end
@@ -262,8 +263,9 @@ end
 local function further_help(usage, examples)
   local parts = {}
   if usage:find "SPEC" then
-    parts[#parts + 1] = "a SPEC names probes: libc:malloc, 'libc:str*', syscall:read, usdt:./app:shop:sold, " ..
-      "./app@app.c:42;\nuplua --list SPEC shows which"
+    parts[#parts + 1] = "a SPEC names probes: libc:malloc, 'libc:str*', uretprobe:libc:malloc, syscall:read, " ..
+      "sysreturn:read,\nusdt:./app:shop:sold, tracepoint:sched:sched_switch, ./app@app.c:42; " ..
+      "uplua --list SPEC shows which"
   end
   if usage:find "EXPR" then
     parts[#parts + 1] = "an EXPR is a Lua expression of the event e: e.arg0, e.args.size / 4096, e.comm, str(e.arg1)"
@@ -288,7 +290,7 @@ local function options_of(_, declaration)
   local script = require "uplua.run.script"
   local summary, usage = script.summary(arg[0]), message
   if summary ~= "" then message = message:gsub("\n", "\n\n" .. text.escape(summary):gsub("%%", "%%%%") .. "\n", 1) end
-  io.stdout:write(message, "\n\nas every script:\n", common_help((rows_of(declaration))),
+  io.stdout:write(message, "\n\nas every script:\n", common_help((rows_of(declaration)), script.code(arg[0])),
     further_help(usage, script.examples(arg[0])),
     "\n\nuplua's own options (--duration 10s, --follow, --comm NAME) stand before the script's name: uplua --help\n")
   local core = package.loaded["uplua.core"]

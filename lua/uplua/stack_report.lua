@@ -20,7 +20,7 @@
 --   hertz     of samples of the CPUs' time: how many of them make a second, for the time that they stand for
 --   show      a function of a row and the sum: the line below a stack
 --   rank      what the first stacks are: "most frequent"
---   others    a count of what was left out on purpose
+--   others    a count of what was left out on purpose, and `other`, what one of these is called ("other")
 --   open      of waits: a map of { since, stack } by thread, what has begun and not ended. The report says at its end
 --             what that is, and which threads have waited all the time
 --   innermost where given, self counts for the first function of a stack for which innermost(frame) is true, and what
@@ -156,12 +156,28 @@ local function table_of(self, rows, sum)
   }
 end
 
+local NAMELESS = 10 -- percent of all in functions without a name: from there on it is said what to do about it
+
+-- Keeps of LIST, the rows of functions, what is to be said of those without a name.
+local function note_nameless(self, list)
+  for _, one in ipairs(list) do
+    local file = one.name:match "^%[no name in (.*)%]$"
+    if file and one.self_share >= NAMELESS then
+      local instructions = self.options.instructions == false and ", or see --instructions" or ""
+      self.nameless = ("%s has no names for %.0f %% of this: it is stripped; install its symbols, as a package %s%s")
+        :format(text.escape(file), one.self_share, "NAME-dbgsym", instructions)
+      return
+    end
+  end
+end
+
 local NOUNS = { functions = "function", instructions = "instruction" }
 
 local function print_functions(self, rows, sum)
   if not rows[1] then return "" end
   local list, several, table_of_functions = table_of(self, rows, sum)
   table_of_functions:print(list)
+  note_nameless(self, list)
   local most = self.top == 0 and #list or math.min(self.top, #list)
   local many = text.plural(#list, self.options.lines and "line" or NOUNS[self.kind])
   return (most < #list and " in %s, of which the first %d are above" or " in %s"):format(many, most)
@@ -230,8 +246,9 @@ local PRINT = {
   changes = print_changes,
 }
 
-local function left_out(n)
-  return n > 0 and ("; %s left out"):format(text.plural(n, "other was", "others were")) or ""
+local function left_out(self, n)
+  if n == 0 then return "" end
+  return ("; %s left out"):format(text.plural(n, self.other .. " was", self.other:gsub("^%a+", "%0s") .. " were"))
 end
 
 -- What SUM samples stand for, beside the time of the run: few of them are an idle program, and no mistake.
@@ -296,7 +313,7 @@ local function print_interval(self)
   local list, shown = table_of_interval(self, rows, sum)
   self.last = self.last or shown
   self.last:refresh(list, ("%s  %s in %s%s"):format(up.clock(now), told(self, sum), text.time(now - self.since),
-    left_out(n)), self.since, now)
+    left_out(self, n)), self.since, now)
   self.since = now
 end
 
@@ -306,7 +323,8 @@ local function print_report(self)
   local rest = PRINT[self.kind](self, rows, sum)
   if rows[1] and self.kind ~= "stacks" then text.printf("\n") end
   local others = self.others and self.others:get() or 0
-  text.printf("%s%s%s%s\n", told(self, sum), rest, cpu_time(self, sum), left_out(others))
+  text.printf("%s%s%s%s\n", told(self, sum), rest, cpu_time(self, sum), left_out(self, others))
+  if self.nameless then text.printf("%s\n", self.nameless) end
   for _, line in ipairs(self.ongoing and self.ongoing() or {}) do text.printf("%s\n", line) end
   if self.unit == "ns" then
     for _, row in ipairs(rows) do row.number = math.floor(row.number / 1000 + 0.5) end -- files have microseconds
@@ -343,7 +361,8 @@ function report.run(options, declared)
   local who = declared.who
   local self = setmetatable({
     options = options, kind = kind_of(options), numbers = declared.numbers, times = declared.times,
-    others = declared.others, unit = declared.unit or "count", noun = declared.noun or "hit", told = declared.told,
+    others = declared.others, other = declared.other or "other", unit = declared.unit or "count",
+    noun = declared.noun or "hit", told = declared.told,
     hertz = declared.hertz, ended = nil,
     show = declared.show, rank = declared.rank or "most frequent", innermost = declared.innermost,
     title = declared.title, file_unit = declared.file_unit, since = nil, last = nil,

@@ -363,9 +363,9 @@ function stacks.told(rows, shown, rank)
   return ("%s, of which the %d %s are above"):format(many, shown, rank)
 end
 
--- Prints the N largest of ROWS (0: all), the largest last, where the eye is when all is printed: the stack, the label
--- if there is one, and the line SHOW(row); without SHOW the number. As data a table of them, the largest first. Returns
--- how many that were. COLUMNS: of the data, what else rows have (uplua.view), or how number and label are called.
+-- Prints the N largest of ROWS (0: all), the largest first: the stack, the label if there is one, and the line
+-- SHOW(row); without SHOW the number. As data a table of them. Returns how many that were. COLUMNS: of the data, what
+-- else rows have (uplua.view), or how number and label are called.
 function stacks.print(rows, n, show, columns)
   check_rows("stacks.print", rows)
   check_number("stacks.print", n)
@@ -380,7 +380,7 @@ function stacks.print(rows, n, show, columns)
     format.table(all, { unpack(rows, 1, shown) })
     return shown
   end
-  for i = shown, 1, -1 do
+  for i = 1, shown do
     local label = rows[i].label
     text.printf("%s\n%s%s\n\n", rows[i].stack, label and ("     %s\n"):format(label) or "",
                 show and show(rows[i]) or text.thousands(rows[i].number))

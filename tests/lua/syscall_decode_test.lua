@@ -176,7 +176,7 @@ if not tap.fewer(false, true) then -- which has no perl
   like(out, 'connect%(%d, {sa_family=AF_UNIX, sun_path="/nope"}, 8%)', "an address of a socket")
   like(out, 'execve%("%S*perl", %["perl", "%-e", "\\n    syswrite[^\n]*"%.%.%.%], 0x%x+ /%* %d+ vars %*/%)', "execve")
   like(out, "write%(1, 0x2000, 5%) += %-1 EFAULT", "an address that is none")
-  out = target.uplua("scripts/systrace.lua -k -f -e mkdir -- perl -e 'mkdir q(/nope/1); mkdir q(/nope/2)'").out
+  out = target.uplua("scripts/systrace.lua -k -Z -e mkdir -- perl -e 'mkdir q(/nope/1); mkdir q(/nope/2)'").out
   is(select(2, out:gsub('mkdir%("/nope/%d", 0777%) += %-1 ENOENT %(No such[^\n]*%) <[^\n]*\n  +%S+', "")), 2,
     "with the stack")
 end

@@ -72,7 +72,7 @@ is(counted.err, "", "nothing is lost")
 like(counted.out, "^System call +Calls  Errors +p50 .* Total\n", "--count is the table of syscalls.lua")
 like(counted.out, "\nwrite +101 ", "… of these calls")
 tap.ok(not counted.out:find "\nread ", "… and no others")
-counted = target.uplua "systrace.lua -c -f -e 'mkdir,getpid' -- mkdir /proc/nope"
+counted = target.uplua "systrace.lua -c -Z -e 'mkdir,getpid' -- mkdir /proc/nope"
 like(counted.out, "\nmkdir +1 +1 .*\n\nSystem call  Error   Times\nmkdir +ENOENT +1\n$", "… of those that fail")
 counted = target.uplua "systrace.lua -c -P /etc -- true"
 like(counted.err, "^systrace.lua: %-%-path is about lines, and %-%-count prints none; leave one of them out; see",
@@ -100,7 +100,7 @@ like(waiting.out, "  clock_nanosleep%(CLOCK_REALTIME, 0, {tv_sec=2300, tv_nsec=0
 is(target.shell([[
   sleep 2300 & three=$!
   await 'grep -q nanosleep /proc/$three/wchan' $three
-  ./uplua --duration 0.5 systrace.lua -f -- $three >"$D/out" 2>"$D/err"; kill $three]]).out, "", "none has failed")
+  ./uplua --duration 0.5 systrace.lua -Z -- $three >"$D/out" 2>"$D/err"; kill $three]]).out, "", "none has failed")
 
 target.done()
 tap.done_testing()

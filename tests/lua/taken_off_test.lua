@@ -88,7 +88,8 @@ is(calls["outer 23"].took > 2 * calls["outer 23"].own, true, "  … which shows"
 local FUNCTIONS = "funclatency.lua ./build/targets/inner_calls:outer ./build/targets/inner_calls:inner " ..
   "-- ./build/targets/inner_calls"
 local SAYS = "Probes of the calls within outer took %S+ %l+ of its %S+ %l+[^\n]*%.\n" ..
-  "That is taken off, as far as it is known %(±%); for its own time probe outer alone%.\n\n" ..
+  "That is taken off, as far as it is known %(±%); for its own time probe outer alone, or sample it: " ..
+  "profile%.lua%.\n\n" ..
   "Function [^\n]*Total +±\n"
 local out, sum, off, says
 for _ = 1, ATTEMPTS do

@@ -102,7 +102,7 @@ print(stacks.told(rows, shown, "most frequent"))
       [[the rows, the largest first, and their sum. A row's `label` is what goes with the stack: `label(key)`, or the
         other parts of the tuple. `apart`: equal texts are not one row, which is faster]] },
     { [[`stacks.print(rows: StackRow[], n: integer, show: fun(row: StackRow): string, columns?: table[]): integer`]],
-      [[prints the `n` largest rows (0: all), the largest last, with `show(row)` below each; returns how many.
+      [[prints the `n` largest rows (0: all), the largest first, with `show(row)` below each; returns how many.
         `columns`: of the data, what else rows have]] },
     { [[`stacks.behind(taken: ByStack, key: any, noun?: string): string`]],
       [[the most frequent stacks of `key` in counts by `{ key, stack }`: for a row's field `behind`, which Enter shows

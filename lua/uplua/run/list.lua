@@ -79,6 +79,8 @@ local function no_kind(what, name, rest)
     hint = ("; did you mean %s:%s?"):format(near, rest)
   elseif not hint and name:find "/" and core.system.is_file(name) then
     hint = ("; did you mean 'uprobe:%s:%s'?"):format(name, rest ~= "" and rest or "*")
+  elseif not hint and rest == "" then
+    hint = ("; for functions of this name write the file, too, as in 'uprobe:libc:%s'"):format(name)
   end
   cli.wrong("--list: no such kind of probe: %s%s; there is %s", name, hint or "", table.concat(names, ", "))
 end

@@ -237,6 +237,9 @@ function script.examples(path)
   return list
 end
 
+-- The text of the script at PATH; "" if it cannot be read.
+function script.code(path) return text_of(path) or "" end
+
 -- The texts that the code of CHUNK names, in all of its functions, and whether the chunk itself takes "...".
 local function names_in(chunk)
   local jit_util = require "jit.util"

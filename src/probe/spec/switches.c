@@ -34,6 +34,7 @@ enum { NAMES = sizeof names / sizeof *names };
 /* What was found out about files, which is asked for again and again, in whichever run. */
 static struct known {
     char *path;
+    char *shown;       /* as its process calls it: PATH may be one of a file that is gone */
     struct stamp file; /* another run may find another one there */
     const char *name;  /* of NAMES, or NULL */
 } * known;
@@ -60,7 +61,7 @@ static int find_in_module(const struct module *module, struct stack_switch *resu
     for (size_t i = 0; i < known_count; i++)
         if (strcmp(known[i].path, module->path) == 0 && stamp_compare(&known[i].file, module->path) == STAMP_SAME) {
             if (known[i].name)
-                *result = (struct stack_switch){known[i].name, known[i].path};
+                *result = (struct stack_switch){known[i].name, known[i].shown};
             return 0;
         }
     int code = binary_open(module, &binary, NULL);
@@ -70,15 +71,16 @@ static int find_in_module(const struct module *module, struct stack_switch *resu
     code = find_in_binary(binary, &name);
     const struct stamp file = stamp_of(&binary_elf(binary)->stat);
     binary_close(binary);
-    char *path = code ? NULL : strdup(module->path);
-    struct known *added = path ? array_add(&known, &known_count, sizeof *known) : NULL;
+    char *path = code ? NULL : strdup(module->path), *shown = code ? NULL : strdup(module->name);
+    struct known *added = path && shown ? array_add(&known, &known_count, sizeof *known) : NULL;
     if (!added) {
         free(path);
+        free(shown);
         return code ? code : -ENOMEM;
     }
-    *added = (struct known){.path = path, .file = file, .name = name};
+    *added = (struct known){.path = path, .shown = shown, .file = file, .name = name};
     if (name)
-        *result = (struct stack_switch){name, path};
+        *result = (struct stack_switch){name, shown};
     return 0;
 }
 
