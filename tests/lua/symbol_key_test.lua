@@ -6,9 +6,28 @@ local is, like = tap.is, tap.like
 
 local PROGRAM = "./build/targets/callers"
 
--- --- all that can have keys and values ---
+-- --- numbers that are no addresses ---
 
 local run = target.script(([[
+local up = require "uplua"
+local n, shift = up.count(), 1LL
+up.uprobe("%s:hit", function(e)
+  for i = 56, 62 do n[up.sym(e.ip + bit.lshift(shift, i))]:inc() end
+  n[up.sym(e.ip)]:inc()
+end)
+up.at_exit(function()
+  local named, calls = 0, 0
+  for k, v in n:pairs() do
+    if k.symbol then named, calls = named + 1, tonumber(v) end
+  end
+  print("named", named, calls)
+end)
+]]):format(PROGRAM), "-- " .. PROGRAM)
+is(run.out:match "named\t(%d+)\t[1-9]", "1", "what has marks of stacks is no function")
+
+-- --- all that can have keys and values ---
+
+run = target.script(([[
 local up = require "uplua"
 local P = "%s:"
 local n, s, h, st, hd, taken = up.count(), up.sum(), up.hist(), up.stats(), up.hdr(), up.count()

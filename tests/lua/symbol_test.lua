@@ -18,6 +18,10 @@ like(frame.module, "/libc%.so%.6$", "its file")
 is(frame.kernel, nil, "which is not the kernel's")
 is(tostring(up.symbol(pid, ffi.cast("uint64_t", malloc))), "malloc+0x0", "a cdata is an address")
 is(tostring(up.symbol(pid, 0x123)), "[unknown] 0x123", "an address that is not mapped stays one")
+for bit_of = 56, 62 do -- some of which are marks in stacks
+  local none = up.symbol(pid, 2ULL ^ bit_of + ffi.cast("uint64_t", malloc))
+  is(none.symbol, nil, ("what has bit %d is no address"):format(bit_of))
+end
 
 for _, wrong in ipairs { { pid, "x" }, { pid, 0.5 }, { pid, -2 ^ 54 }, { pid, 2 ^ 64 }, { pid }, { "x", 1 }, { -1, 1 },
   { 1.5, 1 } } do

@@ -21,7 +21,7 @@ local frame, meta = {}, {}
 local u64       = ffi.typeof "uint64_t"
 local words     = ffi.typeof "const uint64_t *"
 local KERNEL    = 2ULL ^ 63
-local IN_FILE   = ffi.cast("uint64_t", contract.STACK_IN_FILE)
+local USER_END  = 2ULL ^ 56 -- at most (five levels of page tables)
 local GUESSED   = contract.STACK_GUESSED / 2 ^ 32 -- a bit of the upper half, …
 local UPPER     = ffi.typeof "const uint32_t *"
 local BEYOND    = 2 ^ 31                          -- … which is so much at least in an address of the kernel's
@@ -181,6 +181,17 @@ function frame.last_with_lines(pid, raw, program)
   return functions
 end
 
+-- The frames of ADDRESS, an integer, in PROGRAM of process PID, and their raw form. What is no address of any process
+-- has bits that are marks in stacks: it is nowhere.
+function frame.of_address(pid, address, program)
+  local word = ffi.cast(u64, address)
+  local is_none = word >= USER_END and word < KERNEL
+  local raw = int64_bytes.of(is_none and 0 or address)
+  local list = frame.resolve(pid, raw, program)
+  if is_none then list[1].address, list[1].offset = plain(word), plain(word) end
+  return list, raw
+end
+
 -- A negative number is an address of the kernel's in a signed integer, as e.arg0 of a kprobe is one.
 local function resolve_one(what, pid, address)
   if type(address) ~= "number" and not (ffi.istype("uint64_t", address) or ffi.istype("int64_t", address)) then
@@ -192,12 +203,7 @@ local function resolve_one(what, pid, address)
     end
     if address < 0 then address = ffi.cast("int64_t", address) end
   end
-  local word = ffi.cast(u64, address)
-  local is_none = word >= IN_FILE and word < KERNEL -- it is what stacks have in place of addresses
-  local raw = int64_bytes.of(is_none and 0 or address)
-  local list = frame.resolve(pid, raw)
-  if is_none then list[1].address, list[1].offset = plain(word), plain(word) end
-  return list, raw
+  return frame.of_address(pid, address)
 end
 
 local function check_pid(what, pid, lowest)

@@ -15,7 +15,6 @@ local symbol, meta = {}, {}
 
 local view    = ffi.typeof "const struct { uint64_t address, pid, program; } *"
 local SIZE    = 24
-local ADDRESS = 8 -- bytes
 local PROGRAM = 16 -- from there on
 local KERNEL  = 2ULL ^ 63
 
@@ -51,7 +50,7 @@ function symbol.codec.decode(p)
   local bytes = ffi.cast(view, p)
   frame.symbols():update()
   local program = bytes.address < KERNEL and raw:sub(PROGRAM + 1) or nil
-  local found = frame.resolve(tonumber(bytes.pid), raw:sub(1, ADDRESS), program)[1]
+  local found = frame.of_address(tonumber(bytes.pid), bytes.address, program)[1]
   local s = intern(found)
   if found.symbol then known[raw] = s end
   return s

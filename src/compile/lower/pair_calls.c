@@ -151,8 +151,11 @@ static void recover(struct lower *lower)
         return;
     struct operand pointer = machine_load(program, BPF_DW, lower->context, arch_cpu.stack_pointer);
     pointer = machine_alu(program, BPF_SUB, pointer, operand_immediate(arch_cpu.return_pops));
-    struct machine_block *unknown = filter_if_now(
-        lower, state_if_settled(lower, probe_loss(lower, "return of a call whose entry was not seen", 0)));
+    /* Of a call that was passed by before its thread had one that was not, nothing is kept. */
+    struct machine_block *unknown =
+        filter_turns(lower)
+            ? filter_ignore(lower, 0)
+            : state_if_settled(lower, probe_loss(lower, "return of a call whose entry was not seen", 0));
     struct operand kept = pairing_storage(program, probe_calls_map(lower), this_task(program), 0);
     lower_continue_if(lower, BPF_JNE, kept, operand_immediate(0), unknown);
     struct operand result = machine_call_library(program, "uplua_call_end", OPERANDS(kept, pointer));
