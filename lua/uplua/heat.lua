@@ -51,19 +51,19 @@ local function column_at(self, at)
   return self.columns[i]
 end
 
--- take(): moves what the handlers have added since the last time into its column. It runs each `every`, and at the end.
+-- take(): moves what the handlers have added since the last time into its columns. It runs each `every`, and at the
+-- end.
 function Heat:take()
-  local now = require "uplua".now()
-  local before = self.taken or now
-  self.start, self.taken = self.start or now, now
-  local h = self.values:take():get()
-  if not h or h.count == 0 then return end
-  local column = column_at(self, before + (now - before) / 2)
-  for _, bucket in ipairs(h:buckets()) do
-    column[bucket.low] = (column[bucket.low] or 0) + bucket.count
-    self.highest[bucket.low] = bucket.high
+  local every = self.every
+  self.start = self.start or math.floor(require "uplua".now() / every) * every
+  for slice, h in self.values:take():pairs() do
+    local column = column_at(self, (tonumber(slice) + 0.5) * every)
+    for _, bucket in ipairs(h:buckets()) do
+      column[bucket.low] = (column[bucket.low] or 0) + bucket.count
+      self.highest[bucket.low] = bucket.high
+    end
+    self.count = self.count + h.count
   end
-  self.count = self.count + h.count
 end
 
 -- The least and the greatest value from 1 up by whose buckets there is something, and whether there are zeros and
@@ -200,7 +200,7 @@ local OPTIONS = {
   scale = option_table.check("log or linear", function(value) return SCALES[value] and value end),
 }
 
--- The histogram that handlers add to.
+-- The histograms that handlers add to, by the number of the interval.
 local function values_of(self, scale)
   local up = require "uplua"
   if scale == "log" then return up.hdr(1, { unit = self.unit }) end
@@ -220,12 +220,14 @@ function heat.new(given)
   end
   local self = setmetatable({
     unit = options.unit, title = options.title, rows = options.rows or ROWS, low = options.low, high = options.high,
-    rows_of = SCALES[scale], interval = options.every or EVERY, columns = {}, last = 0, highest = {}, count = 0,
+    rows_of = SCALES[scale], every = options.every or EVERY, interval = options.every or EVERY, columns = {}, last = 0,
+    highest = {}, count = 0,
   }, Heat)
-  local values = values_of(self, scale)
+  local values, every, event = values_of(self, scale), self.every, capture.event
   rawset(values, "read", true)
   self.values = values
-  self.add = capture.inlined(function(_, value) values:add(value) end)
+  -- By the hit's own time: uplua may come late to take what was added.
+  self.add = capture.inlined(function(_, value) values[event().time / every]:add(value) end)
   up.at_start(function() self:take() end)
   up.every(self.interval, function() self:take() end)
   return self

@@ -58,9 +58,21 @@ local h = heat.new { every = "10ms", unit = "count" }
 local now = up.now()
 local real, entries = up.now, 0
 up.now = function() return now end
-h.values = { take = function() return { get = function()
-  return { count = 1, buckets = function() return { { low = 8, high = 8, count = 1 } } end }
+local eight = { count = 1, buckets = function() return { { low = 8, high = 8, count = 1 } } end }
+local late -- intervals that a take has to take together
+h.values = { take = function() return { pairs = function()
+  local slices, slice = {}, math.floor(now / 10e6)
+  for i = slice - (late or 0), slice do slices[i] = eight end
+  return pairs(slices)
 end } end }
+h:take()
+now, late = now + 50e6, 4
+h:take()
+local apart = {}
+for c = 1, h.last do apart[c] = h.columns[c][8] or 0 end
+print(table.concat(apart, " "))
+h, late = heat.new { every = "10ms", unit = "count" }, nil
+h.values = { take = function() return { pairs = function() return pairs { [math.floor(now / 10e6)] = eight } end } end }
 h:take()
 for i = 1, 2000 do
   now = now + 10e6
@@ -77,7 +89,7 @@ local _, lines = h:text(80):gsub("\n[^\n]*", "")
 for line in h:text(80):gmatch "[^\n]+" do assert(#line <= 80, line) end
 up.exit()
 ]], "")
-like(many.out, "^true\t40000000\t2001\t2001\n2,001 values, a column is [%d.]+ [m]?s, the darkest cell ",
+like(many.out, "^1 1 1 1 1 1\ntrue\t40000000\t2001\t2001\n2,001 values, a column is [%d.]+ [m]?s, the darkest cell ",
   "512 columns at most, and nothing is lost")
 
 -- --- what cannot be ---
