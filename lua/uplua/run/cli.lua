@@ -57,6 +57,10 @@ among the installed scripts before the current folder.
 
 Exit status: 0, 1 for an error, 2 for wrong usage, 3 for losses with --strict; else the command's own if one was
 started and ended.
+
+  uplua mallocleak.lua -- 4242
+  uplua --follow systrace.lua -- make
+  uplua -e 'n = count() uprobe("libc:malloc", function(e) n[e.arg0]:inc() end)' -- ls
 ]]
 
 local Usage = { __tostring = function(self) return self.text end }
