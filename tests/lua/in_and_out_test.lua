@@ -86,4 +86,20 @@ ok(tonumber(longest) >= 2e6, "the longest")
 local sum = 0
 for ns in r.out:gmatch '"total":(%d+)' do sum = sum + ns end
 ok(sum + 9e6 * ROUNDS <= text.now() - began, "and nothing of what it has done as 'out'")
+-- What a thread has begun as "in" is over when it exits, and what a process has allocated is gone when it executes
+-- another program, whatever they are called by then.
+local EXEC = "build/targets/in_and_exec"
+for _, exit in ipairs { "thread", "process" } do
+  r = target.script(([[
+    local up = require "uplua"
+    local begun = require "uplua.span".new {
+      from = { "%s:begins", key = function(e) return %s end }, to = { "%s:ends", key = function(e) return e.arg0 end },
+      exit = "%s",
+    }
+    up.at_exit(function() print("exited", begun:counts().exited, #begun:open()) end)
+  ]]):format(EXEC, exit == "thread" and "e.tid" or "e.arg0", EXEC, exit), "-- " .. EXEC, "--comm in")
+  is(r.out:match "exited[^\n]*", "exited\t4\t0", "spans that threads called 'in' have begun end with the " .. exit)
+end
+r = target.uplua(("--comm in --format json mallocleak.lua -- %s"):format(EXEC))
+is(r.out:match '"blocks":(%d+)', "5", "blocks that execve has taken away are not held")
 tap.done_testing()

@@ -44,8 +44,8 @@ function nesting.track()
   -- has called them.
   calls.alone = capture.inlined(function(e) return under_way:get() == 0 or not inside[e.tid] end)
 
-  -- A thread that is killed in an allocator function leaves its number to others.
-  up.raw_tracepoint("sched_process_exit", function(e)
+  -- A thread that is killed in an allocator function leaves its number to others, whatever it is called by then.
+  up.raw_tracepoint("sched_process_exit", { all = true, every_cpu = true }, function(e)
     local depth = inside[e.tid]
     if depth then
       under_way:add(-depth)

@@ -33,7 +33,7 @@ function requests.track(counting)
     end)
     if cleans_up then return end
     cleans_up = true
-    up.raw_tracepoint("sched_process_exit", function(e) asked[e.tid] = nil end)
+    up.raw_tracepoint("sched_process_exit", { all = true, every_cpu = true }, function(e) asked[e.tid] = nil end)
   end
 
   -- Of a function of the C library that allocates BYTES(e) at a multiple of ALIGNMENT(e): what was asked for, which is

@@ -167,20 +167,20 @@ function space.track()
   began, sharing, left = var.var(0), count.count(), new_map()
   mine.began, mine.sharing, mine.left = began, sharing, left
   if not space.several() then
-    raw_tracepoint.raw_tracepoint("sched_process_exec", function(e)
+    raw_tracepoint.of_processes("sched_process_exec", function(e)
       if began:get() == 0 then began:set(e.time) end
       left[e.pid] = e.time
     end)
-    raw_tracepoint.raw_tracepoint("task_newtask", starts_untraced)
+    raw_tracepoint.of_processes("task_newtask", starts_untraced)
     return
   end
   entered = new_map { key = "i64", value = "i64" }
   sharers = new_map { key = "i64", value = "i64" }
   names = new_map()
   mine.entered, mine.sharers, mine.names = entered, sharers, names
-  raw_tracepoint.raw_tracepoint("sched_process_exec", executes)
-  raw_tracepoint.raw_tracepoint("sched_process_exit", ends)
-  raw_tracepoint.raw_tracepoint("task_newtask", options.follow and starts_process or starts_untraced)
+  raw_tracepoint.of_processes("sched_process_exec", executes)
+  raw_tracepoint.of_processes("sched_process_exit", ends)
+  raw_tracepoint.of_processes("task_newtask", options.follow and starts_process or starts_untraced)
 end
 
 -- When the command that is the target began, in ns; nil where that is not known.

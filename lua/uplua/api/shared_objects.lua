@@ -126,7 +126,7 @@ return {
     { [[`m:get(key: any): any`]],
       [[the value of the key, a copy; nil if there is none. Of `percpu_hash` a list by CPU, from 0]] },
     { [[`m:set(key: any, value: any)`]],
-      [[replaces or inserts; nil deletes]],
+      [[replaces or inserts; nil deletes. Of `percpu_hash` a list by CPU, or one value, which is CPU 0's alone]],
       raises = "a key or value that does not fit the map's types; a map that is full" },
     { [[`m:delete(key: any): boolean`]], [[true if the key was there]], raises = "an array: set an entry to 0" },
     { [[`m:pairs(): fun(): any, any`]], [[iterates over what is there at this moment, in no order]] },

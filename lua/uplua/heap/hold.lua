@@ -22,7 +22,7 @@ local SIGNAL_GROUP_EXIT = 4 -- of include/linux/sched/signal.h
 function hold.new()
   local pid, others = core.target.pids()[1], aggregate.keep_quiet(count.count())
   -- Threads that end with the process, which had something in their registers that nobody sees any more.
-  raw_tracepoint.raw_tracepoint("sched_process_exit", function(e)
+  raw_tracepoint.of_processes("sched_process_exit", function(e)
     local ends = bit.band(e.args.p.signal.flags, SIGNAL_GROUP_EXIT) ~= 0
     if ends and e.args.p.tgid ~= e.args.p.pid then others:inc() end
   end)

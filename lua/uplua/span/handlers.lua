@@ -234,7 +234,7 @@ function handlers.make(spec, globals)
     for _, side in ipairs(sides) do add(side, pass(spec, side, i)) end
   end
   if spec.exit then
-    made[#made + 1] = { "raw_tracepoint:sched_process_exit", options = {},
+    made[#made + 1] = { "raw_tracepoint:sched_process_exit", options = { all = true, every_cpu = true },
                         handler = compiled(leave(spec), "span at exit", globals) }
   end
   return made
