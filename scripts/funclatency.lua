@@ -97,8 +97,8 @@ local UNKNOWN = 0.2
 -- ns.
 local function uncertainty()
   local part, own = UNKNOWN, 0
-  local _, costs = up.probe_cost()
-  for _, cost in ipairs(costs or {}) do
+  local net, costs = up.probe_cost() -- nil and the reason where nothing is measured
+  for _, cost in ipairs(net and costs or {}) do
     local off = math.max(cost.high - cost.ns, cost.ns - cost.low)
     if cost.ns > 0 then part = math.max(part, off / cost.ns) end
     own = math.max(own, off)

@@ -177,10 +177,12 @@ run = target.script(SCRIPT, "--format=xml")
 tap.like(run.status .. run.err, "^2.*: %-%-format is json, csv or text; got 'xml'", "a wrong one")
 run = target.script(SCRIPT, "--duration 1s")
 tap.like(run.status .. run.err, "^2.*'%-%-duration' is uplua's own, which stands before", "others stay before it")
+local EVERY = "\nas every script:\n  %-o, %-%-output FILE +the report goes to FILE, "
+  .. "[^\n]*\n      %-%-format json|csv|text  [^\n]*\n      %-%-strict [^\n]*\n"
 run = target.script(SCRIPT, "--help")
-tap.like(run.out, "\nas every script:\n  %-o, %-%-output FILE +the report goes to FILE, "
-  .. ".*\n      %-%-format json|csv|text  .*\n      %-%-strict .*\n      %-%-interval TIME .*\n      %-%-user ",
-  "--help")
+tap.like(run.out, EVERY .. "\n", "--help")
+run = target.script(SCRIPT .. "\nup.report(options.interval, function() print(stack) end)", "--help")
+tap.like(run.out, EVERY .. "      %-%-interval TIME .*\n      %-%-user ", "… of a script that has reports and stacks")
 run = target.uplua "stackcount.lua --help"
 local _, outputs = run.out:gsub("%-%-output", "")
 tap.is(outputs, 1, "… of a script that has one of these itself")

@@ -36,10 +36,13 @@ for line in target.shell(PROGRAM .. ' >"$D/out"').out:gmatch "[^\n]+" do
       like(run.err, why:format(name), name .. ": " .. with)
       is(run.status .. run.out, "1", "… so that uplua sets no probe there")
       local _, length = run.err:match "the next one is at (%+0x)(%x+)"
-      local behind = target.uplua(([[-e 'n = count() uprobe("%s:p_%s+%d", function(e) n:inc() end)' -- %s %s]])
-        :format(PROGRAM, name, tonumber(length or 0, 16), PROGRAM, name))
-      -- Linux 6.1 takes the trap of the program's own int $3, of two bytes, for that of a probe behind it.
-      if name ~= "int_3" then like(behind.err .. behind.out, "^n: %d+\n$", "… but behind it") end
+      -- The kernel takes the trap of the program's own int $3, of two bytes, for that of a probe behind it, and has the
+      -- program go on between the two bytes: what comes then may never end.
+      if name ~= "int_3" then
+        local behind = target.uplua(([[-e 'n = count() uprobe("%s:p_%s+%d", function(e) n:inc() end)' -- %s %s]])
+          :format(PROGRAM, name, tonumber(length or 0, 16), PROGRAM, name))
+        like(behind.err .. behind.out, "^n: %d+\n$", "… but behind it")
+      end
     end
   end
 end

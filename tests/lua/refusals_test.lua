@@ -142,7 +142,7 @@ local patterns = {
   { [[m[1] = n[1]:get()]], "can only be added to in a handler" },
   { [[m[1] = m:get(1)]], "is for the script side: in a handler write m%[key%]" },
   { [[m[1] = m]], "a shared object cannot be stored in a map" },
-  { [[local v = q[1] m[1] = v + 1]], "arithmetic or comparison on a value that is always nil" },
+  { [[local v = q[1] m[1] = v.n]], "indexes a value that is always nil: nothing ever stores into that map" },
   { [[if e.comm == 5 then m[1] = 1 end]], "compares a string with a number: they are never equal" },
   { [[if e.comm < "x" then m[1] = 1 end]],
     "strings have no order in a handler: compare them with ==, ~= or s:starts%(prefix%)" },

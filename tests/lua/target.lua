@@ -146,7 +146,8 @@ end
 -- ends uplua: forks are what most runs take longest for.
 function target.uplua(arguments)
   clear()
-  local waited = os.execute(('D=%s; exec ./uplua %s >"$D/out" 2>"$D/err" </dev/null'):format(quote(folder), arguments))
+  local waited = os.execute(('export D=%s; exec ./uplua %s >"$D/out" 2>"$D/err" </dev/null')
+    :format(quote(folder), arguments))
   return result(waited, "")
 end
 

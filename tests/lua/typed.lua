@@ -188,7 +188,8 @@ perl -e 'my $p = shift; sleep 300;
   while (-e "/proc/$p") { open my $f, "<", "/proc/$p/task/$p/children"; kill TERM => split " ", <$f>; sleep 1 }
   ' $$ >/dev/null 2>&1 & disown
 watch=$!
-trap 'kill $(jobs -p) $watch 2>/dev/null; wait; cd "$top"; rm -rf "$here"' EXIT
+end_jobs() { for job in $(jobs -p); do kill -- -$job; done; kill $watch; wait; } # with all that is in them
+trap 'end_jobs 2>/dev/null; cd "$top"; rm -rf "$here"' EXIT
 cd "$here" && PATH=$here:$PATH
 sudo() { "$@"; }
 export -f sudo

@@ -191,6 +191,7 @@ int main(int argc, char **argv)
 {
     for (int i = 0; i < COUNT; i++) {
         if (argc > 1 && !strcmp(argv[1], instructions[i].name)) {
+            alarm(10);
             call(&instructions[i]);
             return 0;
         }
