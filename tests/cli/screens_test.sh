@@ -48,6 +48,9 @@ until_shown() {
     await 'case $(tmux capture-pane -p) in *"$said"*) ;; *) false ;; esac'
 }
 
+# The prompt has something behind it: else the one that is there would be taken for the one that comes.
+until_typed() { await 'case $nl$(tmux capture-pane -p) in *"$nl>" | *"$nl>>") false ;; esac'; }
+
 until_prompt() { await 'case $nl$(tmux capture-pane -p) in *"$nl>" | *"$nl>>") ;; *) false ;; esac'; }
 
 # start ARGUMENTS: in a new terminal
@@ -83,7 +86,10 @@ play() {
             ;;
         start*) start "${line#start}" ;;
         'resize '*) tmux resize-window -x "$(echo "${line#resize }" | cut -d' ' -f1)" -y "${line##* }" ;;
-        '> '*) tmux send-keys -l "${line#> }" && tmux send-keys Enter && until_prompt ;;
+        '> '*)
+            tmux send-keys -l "${line#> }" && until_typed
+            tmux send-keys Enter && until_prompt
+            ;;
         '- '*) tmux send-keys -l "${line#- }" ;;
         '^ '*) tmux send-keys ${line#^ } ;;
         'until '*) ok "$session: ${line#until } comes" until_shown "${line#until }" ;;
