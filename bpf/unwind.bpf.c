@@ -500,7 +500,9 @@ long uplua_unwind_code(struct rule_cache *cache, struct scratch *scratch, long l
     struct code found = find_code(scratch, link - 1);
     if ((found.rule == RULE_BY_FRAME_POINTER || found.rule & RULE_GUESSED) && is_signal_trampoline(link))
         found.rule = RULE_SIGNAL;
-    if ((found.rule == RULE_BY_FRAME_POINTER || found.rule & RULE_GUESSED) && found.to_file)
+    /* What is no code has no caller to guess, though its file may be known as code as a whole (uplua_stack_climb). */
+    if ((found.rule == RULE_BY_FRAME_POINTER || found.rule & RULE_GUESSED) && found.to_file &&
+        (scratch->back || uplua_unwind_is_code(scratch, link - 1)))
         found.to_file += STACK_GUESSED;
     found.rule &= ~RULE_GUESSED;
     if (found.rule == RULE_BY_FRAME_POINTER && !found.to_file && is_of_uprobes(link - 1))
