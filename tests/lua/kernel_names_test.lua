@@ -93,12 +93,13 @@ up.at_exit(function() for state in states:pairs() do print(up.task_state_name(st
 ]], "-- sleep 0.05")
 like(run.out, "sleeping\n", "a thread that goes to sleep")
 
--- A connection to a port where nobody listens.
+-- A connection to a port where nobody listens, which is told of in whichever thread the kernel works then.
 run = target.shell [[
   cat >"$D/x.lua" <<'END'
 local up = require "uplua"
 local ring = up.ring()
-up.tracepoint("sock:inet_sock_set_state", function(e)
+up.tracepoint("sock:inet_sock_set_state", { all = true }, function(e)
+  if e.args.dport ~= 1 then return end
   local a = e.args.saddr
   ring:emit { list = { a[0], a[1], a[2], a[3] }, bytes = up.buf(a, 4), state = e.args.newstate }
 end)
