@@ -237,9 +237,9 @@ long uplua_stack_climb(struct scratch *scratch, long number)
 }
 
 /*
- * How far the kernel has moved the stack pointer, and not yet the instruction's, where by RULE no call has left its
- * return address: it executes a push for the program, at a breakpoint; or puts back what a trampoline that the probe
- * has called has pushed, behind which the trampoline returns to.
+ * By how much the kernel has lowered the stack pointer ahead of the instruction pointer, 0 where RULE finds a return
+ * address without that. It executes a push for the program at a breakpoint; or the probe is a call of a trampoline, and
+ * the kernel has put back what that has pushed, the last of it the address behind the probe.
  */
 static __always_inline __u64 moved_down(struct scratch *scratch, __u64 rule)
 {

@@ -7,7 +7,7 @@ mallocleak: which call stacks hold memory that was allocated and not freed?
 prints a report every interval (seconds, or "500ms", "2m"; default 10 s) and one at the end: on Ctrl-C, when the target
 exits, or after count reports.
 
-  --top N            the N stacks that hold most (default 10; 0: all)
+  -n, --top N        the N stacks that hold most (default 10; 0: all)
   --older AGE        only blocks that are at least this old, such as 5s; --gc AGE: the same
   --min-size BYTES   only blocks of at least this size
   --max-size BYTES   only blocks of at most this size

@@ -51,7 +51,7 @@ if options.blocked then options.state = "iowait" end
 local target = up.target()
 if target.cpus then up.args.fail "--cpu: a thread is in its states on whatever CPU; runqlat.lua takes --cpu" end
 
--- By its name or its cgroup a thread is traced, and then is not.
+-- Threads change their names and cgroups: one that is traced by these may not be later.
 local by_turns = target.comms or target.cgroup
 local threads = states.new { names = sched.STATES, keys = "thread", stacks = options.stacks, longest = options.longest,
                              found = not target.command and not by_turns and sched.LETTERS or nil }
@@ -71,7 +71,7 @@ local function comes(e)
   if e.args.next.pid ~= 0 then threads:move(e.args.next.pid, "running") end
 end
 
--- The thread that leaves is none of the target's: not any more, it may be.
+-- A thread that is not traced leaves a CPU; it may have been traced before.
 local function is_other(e) end
 if by_turns then
   function is_other(e)

@@ -202,6 +202,8 @@ for _, case in ipairs {
   { "syscall:opnat", 1, "the kernel has no such system call; did you mean openat" },
   { "kprobe:no_such_function", 1, "no_such_function: no such function in the kernel" },
   { "usd:./uplua", 2, "no such kind of probe: usd; did you mean usdt:%./uplua%?" },
+  { "malloc*", 2, "no such kind of probe: malloc%*; for functions of this name write the file, too, as in "
+    .. "'uprobe:libc:malloc%*'; there is " },
   { "usdt", 2, "needs a PID or a file" },
   { "usdt:/nope", 1, "no such file: /nope" },
   { "usdt:4194304", 1, "no process 4194304" },

@@ -74,6 +74,9 @@ like(counted.out, "\nwrite +101 ", "… of these calls")
 tap.ok(not counted.out:find "\nread ", "… and no others")
 counted = target.uplua "systrace.lua -c -Z -e 'mkdir,getpid' -- mkdir /proc/nope"
 like(counted.out, "\nmkdir +1 +1 .*\n\nSystem call  Error   Times\nmkdir +ENOENT +1\n$", "… of those that fail")
+counted = target.uplua "systrace.lua -f -- true"
+tap.is(counted.status .. counted.err,
+  "2systrace.lua: what a command starts is traced by uplua --follow systrace.lua …; see --help\n", "strace's -f")
 counted = target.uplua "systrace.lua -c -P /etc -- true"
 like(counted.err, "^systrace.lua: %-%-path is about lines, and %-%-count prints none; leave one of them out; see",
   "refused")
