@@ -164,8 +164,8 @@ local function note_nameless(self, list)
     local file = one.name:match "^%[no name in (.*)%]$"
     if file and one.self_share >= NAMELESS then
       local instructions = self.options.instructions == false and ", or see --instructions" or ""
-      self.nameless = ("%s has no names for %.0f %% of this: it is stripped; install its symbols, as a package "
-        .. "NAME-dbgsym%s"):format(text.escape(file), one.self_share, instructions)
+      self.nameless = ("%s has no names for %.0f %% of this: install its symbols, as a package NAME-dbgsym%s")
+        :format(text.escape(file), one.self_share, instructions)
       return
     end
   end
