@@ -32,10 +32,12 @@ struct system_calls {
 };
 
 /* For which calls a handler is: one's number, or one of these; attempts: each return to the program's or the kernel's
- * decision is one, as strace shows them; named: the programs stand at the one's own tracepoints. */
+ * decision is one, as strace shows them; named: the programs stand at the one's own tracepoints; compat: those by the
+ * 32-bit interface alone, which are counted and no more. */
 #define SYSTEM_CALL_ANY (-1)
 #define SYSTEM_CALL_ATTEMPTS (-2)
 #define SYSTEM_CALL_NAMED (-3)
+#define SYSTEM_CALL_COMPAT (-4)
 
 /* What the return half of a named one is attached with at signal_deliver (bpf_get_attach_cookie). */
 #define SYSTEM_CALL_AT_SIGNAL 1

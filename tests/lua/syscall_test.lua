@@ -104,6 +104,12 @@ if target.shell("./build/targets/interfaces").status == 0 then
   run = target.uplua [[-e 'n = count() sysreturn({ "getppid", "writev" }, function(e) n[e.func]:inc() end)
     at_exit(function() print(n.getppid, n.writev) n:clear() end)' -- ./build/targets/interfaces]]
   is(run.out, "23\t0\n", "a call by its name is none of the other interface")
+  local told = "uplua: not everything was seen:\n  101 × system calls by name: made by the 32-bit interface, " ..
+    "which may be one of them: not seen\n"
+  is(run.err, told, "… which is told, once for both names")
+  run = target.uplua [[-e 'n = count() syscall("getppid", function(e) n:inc() end)
+    at_exit(function() print(n) n:clear() end)' -- ./build/targets/interfaces]]
+  is(run.out .. run.err, "23\n" .. told, "… also at the entry")
 end
 
 -- Calls that the kernel's tracepoints call otherwise.

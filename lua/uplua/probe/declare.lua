@@ -1,5 +1,6 @@
 -- What a script has declared and a setup (the main chunk, a line at the prompt) has not yet attached: probes with their
 -- handlers, and BPF objects that are brought along.
+local compat_calls = require "uplua.probe.compat_calls"
 local filter       = require "uplua.target.filter"
 local handle       = require "uplua.probe.handle"
 local handler      = require "uplua.probe.handler"
@@ -116,7 +117,10 @@ function declare.take()
   if #user + #guests == 0 then return nil end
   all.probes, all.guests = {}, {}
   filter.begin(options.follow and require "uplua.probe.providers.raw_tracepoint")
-  if not options.explain and not options.emit then leader.begin(user) end
+  if not options.explain and not options.emit then
+    leader.begin(user)
+    compat_calls.begin(user, declare.probe)
+  end
   local probes = all.probes
   for _, probe in ipairs(user) do probes[#probes + 1] = probe end
   all.probes = {}

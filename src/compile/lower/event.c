@@ -11,6 +11,8 @@
 #include "compile/lower/reentry.h"
 #include "sys/feature.h"
 
+#include "../bpf/system_calls.h"
+
 static const struct provider *provider_of(const struct lower *lower)
 {
     return lower->function->handler->provider;
@@ -195,12 +197,14 @@ void probe_prologue(struct lower *lower)
     } else {
         if (is_return(lower))
             elapsed_end(lower);
+        if (handler->call == SYSTEM_CALL_COMPAT)
+            syscall_expect_compat(lower);
         expect_return_traced(lower, true);
         if (is_return(lower))
             reentry_expect_first_return(lower);
         else
             reentry_expect_call(lower, 0);
-        if (handler->raw && !is_return(lower))
+        if (handler->call == SYSTEM_CALL_COMPAT || (handler->raw && !is_return(lower)))
             syscall_expect_native(lower);
         if (lower->pairing)
             lower->pairing->recover(lower);

@@ -253,6 +253,10 @@ struct operand argument_word(struct lower *lower, const struct argument *argumen
  */
 void syscall_expect_native(struct lower *lower);
 
+/* The reverse, before anything else is asked: goes on where the call is one of another interface, and forgets others.
+ */
+void syscall_expect_compat(struct lower *lower);
+
 /* --- filter.c --- */
 
 /* Marks the shared objects that filters read as used. */

@@ -61,22 +61,24 @@ static struct operand values_of(struct lower *lower, struct operand kept, struct
 static struct operand is_compat(struct lower *lower)
 {
     struct program *program = lower->program;
-    struct slot *slot = program_slot(program, 8);
-    machine_store(program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    struct operand task = machine_call(program, BPF_FUNC_get_current_task, NULL, 0);
+    struct operand task = machine_call(program, BPF_FUNC_get_current_task_btf, NULL, 0);
     /* the task begins with its thread_info */
-    struct operand at = machine_alu(program, BPF_ADD, task, operand_immediate(arch_cpu.compat_word));
-    machine_call(program, BPF_FUNC_probe_read_kernel, OPERANDS(operand_slot(slot, 0), operand_immediate(4), at));
-    return machine_alu(program, BPF_AND, machine_load(program, BPF_DW, operand_slot(slot, 0), 0),
+    return machine_alu(program, BPF_AND, machine_load(program, BPF_W, task, arch_cpu.compat_word),
                        operand_immediate(arch_cpu.compat_flag));
 }
 
 void syscall_expect_native(struct lower *lower)
 {
-    const char *cause = lower->function->handler->call < 0
-                            ? "call of a 32-bit program: not seen"
-                            : "calls by the 32-bit interface, any of which may be this one: not seen";
+    int call = lower->function->handler->call;
+    const char *cause = call == SYSTEM_CALL_COMPAT ? "made by the 32-bit interface, which may be one of them: not seen"
+                        : call < 0                 ? "call of a 32-bit program: not seen"
+                                   : "calls by the 32-bit interface, any of which may be this one: not seen";
     lower_continue_if(lower, BPF_JEQ, is_compat(lower), operand_immediate(0), probe_loss(lower, cause, 0));
+}
+
+void syscall_expect_compat(struct lower *lower)
+{
+    lower_continue_if(lower, BPF_JNE, is_compat(lower), operand_immediate(0), filter_ignore(lower, 0));
 }
 
 /* --- entry --- */
