@@ -84,7 +84,12 @@ refused(program, ("%s@block_names.c:%d"):format(program, line_of "constant"), "i
 -- clang puts a block's static variables into the function, where none is told from the others.
 program = "./build/targets/block_names-clang"
 for _, name in ipairs { "extern", "static", "second", "automatic" } do
-  refused(program, ("%s@block_names.c:%d"):format(program, line_of(name)), "the source has several of that name, ")
+  local spec = ("%s@block_names.c:%d"):format(program, line_of(name))
+  refused(program, spec, "the source has several of that name, ")
+  like(target.uplua(("-v --list 'uprobe:%s'"):format(spec)).out, "total %?  %(the source has several of that name, ",
+    "… and listed so")
+  like(target.uplua(("scripts/trace.lua '%s' -- %s"):format(spec, program)).out, "blocks at block_names.c:%d+: i=4\n",
+    "… and left out of a trace")
 end
 refused(program, ("%s@block_names.c:%d"):format(program, line_of "constant"), "it is a constant of an enum there\n")
 
