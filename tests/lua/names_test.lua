@@ -1,8 +1,9 @@
 -- What a name in e.vars means where several declarations have it (tests/targets/names.cc, same_names.c, block_names.c):
 -- the variable that the program's own code names there, and prints; or it is refused.
+local core   = require "uplua.core"
 local tap    = require "tap"
 local target = require "target"
-local is, like = tap.is, tap.like
+local is, like, ok = tap.is, tap.like, tap.ok
 
 -- What PROGRAM prints behind NAME, and what a handler AT reads by FORMAT and VALUES.
 local function run(program, name, at, format, values)
@@ -92,6 +93,26 @@ for _, name in ipairs { "extern", "static", "second", "automatic" } do
     "… and left out of a trace")
 end
 refused(program, ("%s@block_names.c:%d"):format(program, line_of "constant"), "it is a constant of an enum there\n")
+
+-- What is listed at a line can be read by its name, or neither.
+local function there(variable) return variable ~= nil and variable.place ~= "nowhere" end
+for _, build in ipairs { "names-gcc@names.cc", "names-clang@names.cc", "block_names-gcc@block_names.c",
+  "block_names-clang@block_names.c" } do
+  local count, differ = 0, {}
+  for line = 1, 200 do
+    local spec = ("./build/targets/%s:%d"):format(build, line)
+    local found, sites = pcall(core.probe.resolve, spec, "exact", false)
+    for _, variable in ipairs(found and sites:variables() or {}) do
+      count = count + 1
+      local named = sites:variables(variable.name)
+      if there(variable) ~= there(named and named[1]) then
+        differ[#differ + 1] = ("%s at line %d"):format(variable.name, line)
+      end
+    end
+  end
+  ok(count > 20, ("%s: %d variables are listed"):format(build, count))
+  is(table.concat(differ, ", "), "", "… and read by their names, or neither")
+end
 
 -- A file that says that each of two functions is declared inside of the other: names have an end all the same.
 if jit.arch == "x64" then

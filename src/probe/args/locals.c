@@ -23,8 +23,8 @@ struct locals {
     const struct site *site;
     const char *name; /* only those of that name; NULL: all */
     struct argument *items;
-    struct debuglocal *declared; /* what each is of */
-    uint64_t function;           /* of the last one */
+    uint64_t *entries; /* where in .debug_info each says where it is */
+    uint64_t function; /* of the last one */
     size_t count;
     uint64_t inner;   /* the function whose code it is, the innermost one */
     bool of_callers;  /* those of the functions that it is inlined into are meant, else its own */
@@ -32,6 +32,7 @@ struct locals {
     uint64_t alias;   /* … or as another name of what this entry declares */
     uint64_t *usings; /* entries of the using directives that are in effect */
     size_t using_count;
+    struct debuglocal first;       /* that was found of the name */
     const struct argument *passed; /* of a function's entry: its parameters there */
     size_t passed_count;
 };
@@ -44,11 +45,11 @@ static const struct argument *find_named(const struct argument *items, size_t co
     return NULL;
 }
 
-static void add(struct locals *locals, const struct argument *item, const struct debuglocal *declared)
+static void add(struct locals *locals, const struct argument *item, uint64_t entry)
 {
     locals->items = arena_grow(locals->context.arena, locals->items, locals->count, sizeof *locals->items);
-    locals->declared = arena_grow(locals->context.arena, locals->declared, locals->count, sizeof *locals->declared);
-    locals->declared[locals->count] = *declared;
+    locals->entries = arena_grow(locals->context.arena, locals->entries, locals->count, sizeof *locals->entries);
+    locals->entries[locals->count] = entry;
     locals->items[locals->count++] = *item;
 }
 
@@ -89,13 +90,12 @@ static bool is_by_clang(const struct locals *locals)
     return locals->context.function.compiler == COMPILER_CLANG;
 }
 
-static void refuse_ambiguous(struct locals *locals, size_t number)
+static void refuse_ambiguous(struct locals *locals)
 {
-    locals->items[number].place = ARGUMENT_NOWHERE;
-    locals->items[number].parts = false;
-    locals->items[number].type =
-        "the source has several of that name, and the debug information does not tell which is "
-        "meant here";
+    locals->items[0].place = ARGUMENT_NOWHERE;
+    locals->items[0].parts = false;
+    locals->items[0].type = "the source has several of that name, and the debug information does not tell which is "
+                            "meant here";
 }
 
 /*
@@ -105,17 +105,14 @@ static void refuse_ambiguous(struct locals *locals, size_t number)
  */
 static void compare_with_first(struct locals *locals, const struct debuglocal *local)
 {
-    size_t number = 0;
-    while (number < locals->count && strcmp(locals->declared[number].name, local->name) != 0)
-        number++;
-    if (number == locals->count)
-        return;
-    const struct debuglocal *first = &locals->declared[number];
-    if (local->declared == first->declared || first->kind != DEBUGLOCAL_VARIABLE)
+    const struct debuglocal *first = &locals->first;
+    size_t length = strcspn(locals->name, ".[");
+    if (local->kind == DEBUGLOCAL_USING || strncmp(local->name, locals->name, length) != 0 || local->name[length] ||
+        local->declared == first->declared || first->kind != DEBUGLOCAL_VARIABLE)
         return;
     bool beside = local->kind == DEBUGLOCAL_VARIABLE && local->scope == first->scope;
     if (beside || (is_by_clang(locals) && is_static(locals, local)))
-        refuse_ambiguous(locals, number);
+        refuse_ambiguous(locals);
 }
 
 /* The first of a name is what it means: scopes come from inside. */
@@ -129,10 +126,10 @@ static int take(const struct debuglocal *local, void *context)
             add_using(locals, local->entry);
         return 0;
     }
-    if (own && !locals->of_callers)
+    if (locals->name && locals->count && own && !locals->of_callers) {
         compare_with_first(locals, local);
-    if (locals->name && locals->count && own && !locals->of_callers)
         return 0;
+    }
     if ((locals->name &&
          (own == locals->of_callers || strncmp(local->name, locals->name, length) != 0 || local->name[length])) ||
         find_named(locals->items, locals->count, local->name))
@@ -147,7 +144,9 @@ static int take(const struct debuglocal *local, void *context)
         return 1;
     }
     struct argument item = place_of(locals, local, locals->name ? locals->name + length : "");
-    add(locals, &item, local);
+    if (!locals->count)
+        locals->first = *local;
+    add(locals, &item, local->entry);
     return (locals->name && locals->of_callers) || locals->count == MAX_LOCALS;
 }
 
@@ -197,7 +196,7 @@ static int compare_meaning(const struct debuglocal *local, void *context)
     if (!item || names->seen[number])
         return 0;
     names->seen[number] = true;
-    if (local->entry == locals->declared[number].entry || !local_is_there(item))
+    if (local->entry == locals->entries[number] || !local_is_there(item))
         return 0;
     locals->items[number].place = ARGUMENT_NOWHERE;
     locals->items[number].parts = false;
@@ -299,25 +298,31 @@ static int find_around(struct locals *locals, const struct binary *binary)
     if (!found && !locals->count)
         found = global_place(context, binary, &code, GLOBAL_EXPORTED, locals->name, 0, &global);
     if (found) {
-        add(locals, &global, &(struct debuglocal){.name = locals->name});
+        add(locals, &global, 0);
         locals->function = locals->inner;
     }
     return result;
 }
 
-/* Refuses static variables of clang's where the unit declares what the name would mean if the function had none. */
-static void refuse_declared_around(struct locals *locals)
+/* True if the unit declares what the name would mean if the function had none. */
+static bool is_declared_around(struct locals *locals)
 {
     struct debugglobal_code code = code_of(locals);
     struct debugglobal global;
-    for (size_t i = 0; i < locals->count && is_by_clang(locals); i++)
-        if (is_static(locals, &locals->declared[i]) &&
-            !debugglobal_find(locals->context.debuginfo, &code, locals->declared[i].name, &global) &&
-            global.kind != DEBUGGLOBAL_NONE)
-            refuse_ambiguous(locals, i);
+    size_t length = strcspn(locals->name, ".[");
+    return !debugglobal_find(locals->context.debuginfo, &code,
+                             arena_string(locals->context.arena, locals->name, length), &global) &&
+           global.kind != DEBUGGLOBAL_NONE;
 }
 
-static int find_in(struct locals *locals, const struct binary *binary, struct error *err)
+static int damaged(const struct locals *locals, struct error *err)
+{
+    return error_set(err, -EINVAL, "%s: the debug information of %s is damaged", locals->site->function,
+                     locals->site->module);
+}
+
+/* Opens what is asked in the search LOCALS. */
+static int begin(struct locals *locals, const struct binary *binary, struct error *err)
 {
     struct local_context *context = &locals->context;
     const struct site *site = locals->site;
@@ -333,18 +338,40 @@ static int find_in(struct locals *locals, const struct binary *binary, struct er
     context->prologue_end = debuglines_prologue_end(context->debuginfo, context->function.address);
     find_passed(locals);
     debuginfo_function(context->debuginfo, context->address, !context->at_entry, &locals->inner);
-    result = debugscope_visit(context->debuginfo, site->address, context->at_entry, take, locals);
-    if (result < 0)
-        return error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
-    refuse_declared_around(locals);
-    if (locals->name && !locals->count)
+    return 0;
+}
+
+/* Finds what the name means, or all names where there is none. */
+static int find_in(struct locals *locals, const struct binary *binary)
+{
+    struct local_context *context = &locals->context;
+    int result = debugscope_visit(context->debuginfo, context->address, context->at_entry, take, locals);
+    if (result >= 0 && locals->count == 1 && locals->name && is_by_clang(locals) && is_static(locals, &locals->first) &&
+        is_declared_around(locals))
+        refuse_ambiguous(locals);
+    if (result >= 0 && locals->name && !locals->count)
         result = find_around(locals, binary);
-    if (result < 0)
-        return error_set(err, -EINVAL, "%s: the debug information of %s is damaged", site->function, site->module);
-    if (!context->at_entry)
+    if (result >= 0 && locals->name && !context->at_entry)
         refuse_shadowed(locals);
-    if (locals->name && (!locals->count || !local_is_there(&locals->items[0])))
-        return explain(locals, err);
+    return result < 0 ? result : 0;
+}
+
+/* Makes of each name that was found what is found by it: scopes around may have another one, or several. */
+static int find_each(struct locals *locals, const struct binary *binary)
+{
+    for (size_t i = 0; i < locals->count; i++) {
+        struct locals one = {.context = locals->context,
+                             .site = locals->site,
+                             .name = locals->items[i].name,
+                             .inner = locals->inner,
+                             .passed = locals->passed,
+                             .passed_count = locals->passed_count};
+        int result = find_in(&one, binary);
+        if (result)
+            return result;
+        if (one.count)
+            locals->items[i] = one.items[0];
+    }
     return 0;
 }
 
@@ -361,7 +388,11 @@ static int find_at(const struct site *site, const char *name, struct arena *aren
         .root = -1, .debug_root = DEBUG_FILE_ROOT, .module = binary_module(binary)->name};
     struct frame_rules *rules = frame_rules_open(binary_elf(binary), &search);
     locals->context.rules = rules;
-    result = find_in(locals, binary, err);
+    result = begin(locals, binary, err);
+    if (!result && (find_in(locals, binary) || (!name && find_each(locals, binary))))
+        result = damaged(locals, err);
+    if (!result && name && (!locals->count || !local_is_there(&locals->items[0])))
+        result = explain(locals, err);
     frame_rules_close(rules);
     binary_close(binary);
     return result;
