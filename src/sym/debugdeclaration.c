@@ -37,6 +37,14 @@ __attribute__((format(printf, 2, 3))) static void set_other(struct debugdeclarat
     va_end(args);
 }
 
+static void set_no_value(struct debugdeclaration *result, const char *why)
+{
+    if (result->kind)
+        return;
+    set_other(result, "%s", why);
+    result->kind = DEBUGDECLARATION_NO_VALUE;
+}
+
 static void set_variable(struct debugdeclaration *result, Dwarf_Die *entry)
 {
     result->kind = DEBUGDECLARATION_VARIABLE; /* which hides a type of its name */
@@ -105,12 +113,12 @@ static void look_at(const struct debugdeclaration_search *search, Dwarf_Die *ent
     else if (tag == DW_TAG_variable && named)
         set_variable(result, entry);
     else if (tag == DW_TAG_subprogram && named)
-        set_other(result, "it is a function there");
+        set_no_value(result, "it is a function there");
     else if ((tag == DW_TAG_template_value_parameter || tag == DW_TAG_template_type_parameter) && named)
         set_other(result, "it is a parameter of the template there");
     else if (named && (tag == DW_TAG_typedef ||
                        (search->cpp && (debugentry_is_structure(tag) || tag == DW_TAG_enumeration_type))))
-        set_other(result, "it is a type there");
+        set_no_value(result, "it is a type there");
     if (tag == DW_TAG_enumeration_type)
         look_at_enum(search, entry, result);
 }

@@ -22,7 +22,12 @@ struct debugdeclaration_search {
     size_t using_count;
 };
 
-enum debugdeclaration_kind { DEBUGDECLARATION_NONE, DEBUGDECLARATION_VARIABLE, DEBUGDECLARATION_OTHER };
+enum debugdeclaration_kind {
+    DEBUGDECLARATION_NONE,
+    DEBUGDECLARATION_VARIABLE,
+    DEBUGDECLARATION_NO_VALUE, /* a function or a type */
+    DEBUGDECLARATION_OTHER,
+};
 
 struct debugdeclaration {
     enum debugdeclaration_kind kind;

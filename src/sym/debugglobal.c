@@ -198,8 +198,8 @@ static void resolve(struct global_search *search, struct debugglobal *result)
     debugdeclaration_find(&search->declarations, search->absolute, search->least, &found);
     if (found.kind == DEBUGDECLARATION_VARIABLE) {
         define(search, &found.entry, result);
-    } else if (found.kind == DEBUGDECLARATION_OTHER) {
-        result->kind = DEBUGGLOBAL_OTHER;
+    } else if (found.kind) {
+        result->kind = found.kind == DEBUGDECLARATION_NO_VALUE ? DEBUGGLOBAL_NO_VALUE : DEBUGGLOBAL_OTHER;
         snprintf(result->why, sizeof result->why, "%s", found.why);
     }
 }

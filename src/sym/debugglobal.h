@@ -18,13 +18,14 @@ enum debugglobal_kind {
     DEBUGGLOBAL_VARIABLE, /* it is there */
     DEBUGGLOBAL_DECLARED, /* the file does not define it */
     DEBUGGLOBAL_LEFT_OUT, /* the compiler has left it out */
+    DEBUGGLOBAL_NO_VALUE, /* the name is a function's or a type's there */
     DEBUGGLOBAL_OTHER,    /* the name is no variable there, or it is not known which */
 };
 
 struct debugglobal {
     enum debugglobal_kind kind;
     struct debuglocal variable; /* function is 0 */
-    char why[160];              /* DEBUGGLOBAL_OTHER: for people */
+    char why[160];              /* DEBUGGLOBAL_NO_VALUE, _OTHER: for people */
 };
 
 /*

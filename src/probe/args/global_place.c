@@ -53,6 +53,7 @@ static void place(struct local_context *context, const struct binary *binary, co
     case DEBUGGLOBAL_LEFT_OUT:
         refuse(context, "the compiler has left it out of the program", result);
         break;
+    case DEBUGGLOBAL_NO_VALUE:
     case DEBUGGLOBAL_OTHER:
         refuse(context, global->why, result);
         break;
@@ -67,7 +68,7 @@ static void place(struct local_context *context, const struct binary *binary, co
 }
 
 bool global_place(struct local_context *context, const struct binary *binary, const struct debugglobal_code *code,
-                  enum global_way way, const char *name, uint64_t alias, struct argument *result)
+                  enum global_way way, const char *name, uint64_t alias, struct argument *result, bool *has_value)
 {
     size_t length = strcspn(name, ".[");
     const char *whole = arena_string(context->arena, name, length);
@@ -78,6 +79,7 @@ bool global_place(struct local_context *context, const struct binary *binary, co
     if (failed || (global.kind == DEBUGGLOBAL_NONE && !alias))
         return false;
     place(context, binary, &global, name + length, result);
+    *has_value = global.kind != DEBUGGLOBAL_NO_VALUE;
     result->name = whole;
     return true;
 }

@@ -19,7 +19,7 @@ bool global_address(const struct local_context *context, const struct debuglocal
 /*
  * The variable that NAME means in CODE, CONTEXT's ("total", "ns::counter"), or its part ("config.limits[2]"), in
  * *RESULT, as local_place has it; BINARY is the file. ALIAS: the entry that declares it, of which NAME is another name;
- * 0: none. False: no such name is known that way.
+ * 0: none. *HAS_VALUE is false where it is a function's or a type's. False: no such name is known that way.
  */
 bool global_place(struct local_context *context, const struct binary *binary, const struct debugglobal_code *code,
-                  enum global_way way, const char *name, uint64_t alias, struct argument *result);
+                  enum global_way way, const char *name, uint64_t alias, struct argument *result, bool *has_value);

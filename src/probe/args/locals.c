@@ -280,8 +280,9 @@ static int explain(struct locals *locals, struct error *err)
 }
 
 /*
- * What the name means that is none of the function's own: by what is declared around the function; else, since a name
- * that the code itself does not use may be meant, of the functions that it is inlined into, or of other units.
+ * What the name means that is none of the function's own: by what is declared around the function; else, or where that
+ * is a function or a type, since a name that the code itself does not use may be meant, of the functions that it is
+ * inlined into, or of other units.
  */
 static int find_around(struct locals *locals, const struct binary *binary)
 {
@@ -289,15 +290,17 @@ static int find_around(struct locals *locals, const struct binary *binary)
     struct debugglobal_code code = code_of(locals);
     struct argument global;
     int result = 0;
-    bool found = global_place(context, binary, &code, GLOBAL_DECLARED, locals->name, locals->alias, &global);
-    if (!found && !context->at_entry && !locals->outside) {
+    bool has_value = true;
+    bool found =
+        global_place(context, binary, &code, GLOBAL_DECLARED, locals->name, locals->alias, &global, &has_value);
+    if ((!found || !has_value) && !context->at_entry && !locals->outside) {
         locals->of_callers = true;
         result = debugscope_visit(context->debuginfo, context->address, false, take, locals);
         locals->of_callers = false;
     }
     if (!found && !locals->count)
-        found = global_place(context, binary, &code, GLOBAL_EXPORTED, locals->name, 0, &global);
-    if (found) {
+        found = global_place(context, binary, &code, GLOBAL_EXPORTED, locals->name, 0, &global, &has_value);
+    if (found && !locals->count) {
         add(locals, &global, 0);
         locals->function = locals->inner;
     }
