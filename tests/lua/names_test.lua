@@ -30,6 +30,15 @@ local function refused(program, at, why, name)
   like(r.err, "^uplua: %-e:1: the variable '%S+' cannot be read at [^\n]-: " .. why, "… with the reason")
 end
 
+-- The line of FILE, block_names.c if it is left out, that is called NAME.
+local function line_of(name, file)
+  local number = 0
+  for text in io.lines("tests/targets/" .. (file or "block_names.c")) do
+    number = number + 1
+    if text:find("/* LINE " .. name .. " */", 1, true) then return number end
+  end
+end
+
 for _, build in ipairs { "gcc", "gcc-4", "clang" } do
   local program = "./build/targets/names-" .. build
   local function at(name) return program .. ":" .. name end
@@ -53,6 +62,7 @@ for _, build in ipairs { "gcc", "gcc-4", "clang" } do
   else -- describes what is captured as a variable, too
     read(program, "captures::lambda", at "captures(int)::*")
   end
+  read(program, "in_caller_of_member", ("%s@names.cc:%d"):format(program, line_of("put", "names.cc")))
   refused(program, at "in_caller", "the linker has left it out of the program: nothing uses it\n", "unused")
 
   -- By their whole names, from anywhere.
@@ -69,14 +79,6 @@ for _, name in ipairs { "first", "second", "third" } do
   read(program, name, program .. ":" .. name, "%d %d", "e.vars.total, e.vars.exported")
 end
 
--- The line of block_names.c where NAME is printed.
-local function line_of(name)
-  local number = 0
-  for text in io.lines "tests/targets/block_names.c" do
-    number = number + 1
-    if text:find("/* LINE " .. name .. " */", 1, true) then return number end
-  end
-end
 program = "./build/targets/block_names-gcc"
 for _, name in ipairs { "extern", "static", "second", "automatic" } do
   read(program, name, ("%s@block_names.c:%d"):format(program, line_of(name)))

@@ -11,11 +11,17 @@ volatile int unused = 2; // which nothing uses: the linker drops it
 namespace outer
 {
 volatile int total = 10;
-NOINLINE void in_outer(int) { SAY("outer::in_outer"); }
+NOINLINE void in_outer(int)
+{
+    SAY("outer::in_outer");
+}
 namespace inner
 {
 volatile int other = 11;
-NOINLINE void in_inner(int) { SAY("outer::inner::in_inner"); }
+NOINLINE void in_inner(int)
+{
+    SAY("outer::inner::in_inner");
+}
 } // namespace inner
 inline namespace version
 {
@@ -26,31 +32,49 @@ volatile int versioned = 12;
 struct Base {
     static volatile int total;
     int own;
-    NOINLINE void in_base(int) { SAY("Base::in_base"); }
+    NOINLINE void in_base(int)
+    {
+        SAY("Base::in_base");
+    }
 };
 volatile int Base::total = 20;
 
 struct Derived : Base {
-    NOINLINE void in_derived(int) { SAY("Derived::in_derived"); }
+    NOINLINE void in_derived(int)
+    {
+        SAY("Derived::in_derived");
+    }
     struct Nested {
         int own;
-        NOINLINE void in_nested(int) { SAY("Derived::Nested::in_nested"); }
+        NOINLINE void in_nested(int)
+        {
+            SAY("Derived::Nested::in_nested");
+        }
     };
 };
 
 struct Member {
     volatile int total = 30;
-    NOINLINE void in_member(int) { SAY("Member::in_member"); }
+    NOINLINE void in_member(int)
+    {
+        SAY("Member::in_member");
+    }
 };
 
 struct DerivedMember : Member {
-    NOINLINE void in_derived_member(int) { SAY("DerivedMember::in_derived_member"); }
+    NOINLINE void in_derived_member(int)
+    {
+        SAY("DerivedMember::in_derived_member");
+    }
 };
 
 namespace declares
 {
 using outer::total;
-NOINLINE void in_declares(int) { SAY("declares::in_declares"); }
+NOINLINE void in_declares(int)
+{
+    SAY("declares::in_declares");
+}
 } // namespace declares
 
 namespace directs
@@ -60,7 +84,10 @@ namespace target
 volatile int total = 40;
 }
 using namespace target;
-NOINLINE void in_directs(int) { SAY("directs::in_directs"); }
+NOINLINE void in_directs(int)
+{
+    SAY("directs::in_directs");
+}
 } // namespace directs
 
 namespace inlines
@@ -69,7 +96,10 @@ inline namespace first
 {
 volatile int total = 50;
 }
-NOINLINE void in_inlines(int) { SAY("inlines::in_inlines"); }
+NOINLINE void in_inlines(int)
+{
+    SAY("inlines::in_inlines");
+}
 } // namespace inlines
 
 namespace unnamed
@@ -78,20 +108,29 @@ namespace
 {
 volatile int total = 60;
 }
-NOINLINE void in_unnamed(int) { SAY("unnamed::in_unnamed"); }
+NOINLINE void in_unnamed(int)
+{
+    SAY("unnamed::in_unnamed");
+}
 } // namespace unnamed
 
 template <class T> struct Template {
     static volatile int total;
     T own;
-    NOINLINE void in_template(int) { SAY("Template::in_template"); }
+    NOINLINE void in_template(int)
+    {
+        SAY("Template::in_template");
+    }
 };
 template <class T> volatile int Template<T>::total = 70;
 
 namespace constants
 {
 enum { total = 80 };
-NOINLINE void in_constants(int) { SAY("constants::in_constants"); }
+NOINLINE void in_constants(int)
+{
+    SAY("constants::in_constants");
+}
 } // namespace constants
 
 namespace functions
@@ -101,7 +140,10 @@ NOINLINE int total(int i)
     std::printf("functions::total %d\n", i);
     return i;
 }
-NOINLINE void in_functions(int i) { total(i); }
+NOINLINE void in_functions(int i)
+{
+    total(i);
+}
 } // namespace functions
 
 NOINLINE void in_using(int)
@@ -112,14 +154,20 @@ NOINLINE void in_using(int)
 
 struct Friendly {
     static volatile int total;
-    friend NOINLINE void befriended(Friendly &, int) { SAY("befriended"); }
+    friend NOINLINE void befriended(Friendly &, int)
+    {
+        SAY("befriended");
+    }
 };
 volatile int Friendly::total = 90;
 
 namespace spaced
 {
 // Behind a class that has such a name, too, but not inside of it.
-NOINLINE void in_spaced(int) { SAY("spaced::in_spaced"); }
+NOINLINE void in_spaced(int)
+{
+    SAY("spaced::in_spaced");
+}
 } // namespace spaced
 
 struct Around {
@@ -143,7 +191,10 @@ NOINLINE void captures(int i)
 namespace callee
 {
 volatile int total = 110;
-inline __attribute__((always_inline)) void inlined() { total = total + 1; }
+inline __attribute__((always_inline)) void inlined()
+{
+    total = total + 1;
+}
 } // namespace callee
 
 NOINLINE void in_caller(int)
@@ -163,6 +214,27 @@ NOINLINE void grow()
     Template<int>::total = Template<int>::total + 1;
     Friendly::total = Friendly::total + 1;
     Around::total = Around::total + 1;
+}
+
+// A function of the class that code is inlined from has the name of the caller's variable.
+struct Named {
+    int kept;
+    static int total(int i)
+    {
+        return i;
+    }
+    __attribute__((always_inline)) void put(int i)
+    {
+        kept = kept + i; /* LINE put */
+    }
+};
+NOINLINE void in_caller_of_member(int i)
+{
+    volatile int total = 3 * i + 1;
+    Named named = {total};
+    named.put(i);
+    outer::inner::other = named.kept;
+    SAY("in_caller_of_member");
 }
 
 int main()
@@ -195,6 +267,7 @@ int main()
         around.run(i);
         captures(i);
         in_caller(i);
+        in_caller_of_member(i);
         grow();
     }
     return 0;
