@@ -28,6 +28,7 @@ enum {
     ROUND = 8,          /* frames per callback of bpf_loop, which costs as much as two */
     AT_ENTRY = 1 << 16, /* beside a depth */
     IN_KERNEL = 1 << 17,
+    AT_RETURN = 1 << 18,
     EXISTS = -17, /* EEXIST */
 };
 
@@ -271,6 +272,7 @@ static __always_inline struct scratch *prepare(struct rule_cache *cache, long ip
     scratch->link = CODE_ADDRESS(link, scratch->code_mask);
     scratch->limit = (depth & 0xffff) == 0 ? STACK_FRAMES : depth & 0xffff;
     scratch->trapped = BREAKPOINT_SIZE && depth & IN_KERNEL;
+    scratch->mark = depth & AT_RETURN ? STACK_RETURNED : 0;
     __u32 tgid = bpf_get_current_pid_tgid() >> 32;
     __u64 changes = uplua_unwind_changes();
     if (scratch->tag + 1 <= 1 || scratch->stack.tgid != tgid || scratch->changes != changes) {
@@ -289,7 +291,8 @@ static __always_inline struct scratch *prepare(struct rule_cache *cache, long ip
         scratch->changes = changes;
         scratch->stack.program = program;
     }
-    scratch->back = scratch->guessed = scratch->count = scratch->raw = scratch->hash = scratch->signalled = 0;
+    scratch->back = scratch->guessed = scratch->count = scratch->raw = scratch->signalled = 0;
+    scratch->hash = scratch->mark;
     scratch->end = STACK_UNREADABLE;
     scratch->stack.tgid = tgid;
     if (!uplua_stack_fill(scratch, sp, WORD))
@@ -316,6 +319,7 @@ static __always_inline long finish(struct scratch *scratch, struct rule_cache *c
         lose(STACK_LOST_UNREADABLE);
     else if (end == STACK_CUT)
         lose(STACK_LOST_DEPTH);
+    scratch->stack.frames[0] |= scratch->mark;
     scratch->stack.count = scratch->count;
     scratch->stack.end = end;
     scratch->top = scratch->sp;
@@ -330,8 +334,9 @@ static __always_inline long finish(struct scratch *scratch, struct rule_cache *c
 
 /*
  * The stack of the current thread at IP with stack pointer SP and frame pointer FP. LINK: the link register, where the
- * CPU has one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction, and
- * IN_KERNEL where the kernel was interrupted, which may have moved IP behind a breakpoint.
+ * CPU has one. DEPTH: at most so many frames, 0: all; AT_ENTRY is added where IP is a function's first instruction,
+ * AT_RETURN where a call has just returned there, and IN_KERNEL where the kernel was interrupted, which may have moved
+ * IP behind a breakpoint.
  */
 long uplua_stack_walk(long ip, long sp, long fp, long link, long depth)
 {
@@ -438,13 +443,16 @@ __hidden long uplua_sampled_ip(void *ctx)
 
 #define CHECKED_DEPTH(depth) ((depth) < 0 || (depth) > STACK_FRAMES ? 0 : (depth))
 #define WALK(walk, at, depth, at_entry)                                                                                \
-    walk((at).ip - ((at_entry) ? (at_entry)-1 : 0), (at).sp, (at).fp, (at).link,                                       \
-         CHECKED_DEPTH(depth) | ((at_entry) ? AT_ENTRY : 0))
+    walk((at).ip - ((at_entry) > 0 ? (at_entry)-1 : 0), (at).sp, (at).fp, (at).link,                                   \
+         CHECKED_DEPTH(depth) | ((at_entry) > 0                  ? AT_ENTRY                                            \
+                                 : (at_entry) == STACK_AT_RETURN ? AT_RETURN                                           \
+                                                                 : 0))
 
 /*
  * The id of the user's stack. CTX is the context of a uprobe (the user's registers). DEPTH: at most so many frames; 0
  * or less: as many as the store holds. AT_ENTRY: the probe stands for a function's entry, where the return address is
- * not yet below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/spec/slide.h); 0: elsewhere. Never 0.
+ * not yet below a frame of its own, and AT_ENTRY - 1 bytes behind it (src/probe/spec/slide.h); STACK_AT_RETURN: a call
+ * has just returned there; 0: elsewhere. Never 0.
  *
  * _entry: the same of a function's entry that had these registers, wherever the probe stands.
  *

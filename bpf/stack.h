@@ -21,6 +21,10 @@
 #define STACK_OFFSET(frame) ((frame) & ((1ull << STACK_FILE_SHIFT) - 1))
 /* Beside STACK_IN_FILE: how its caller was found is a guess, since nothing describes the code (RULE_GUESSED). */
 #define STACK_GUESSED (1ull << 60)
+/* Of a stack that a return probe has taken, the first frame: it is a return address, as the others are. */
+#define STACK_RETURNED (1ull << 59)
+/* What a frame has beside its address; a kernel's address has all of these bits. */
+#define STACK_MARKS (STACK_INTERRUPTED | STACK_GUESSED | STACK_RETURNED)
 #define STACK_ENTRIES 65536
 #define STACK_RESERVE 256
 
@@ -39,9 +43,13 @@ struct stack {
     __u16 count;   /* frames[0 … count - 1]; what lies behind is undefined */
     __u16 end;     /* enum stack_end */
     __u64 program; /* which one that executed: since when, ns; 0: the kernel's stack (bpf/rule_cache.h) */
-    /* [0] is where the probe stands, the others are return addresses but for STACK_INTERRUPTED; see STACK_IN_FILE */
+    /* [0] is where the probe stands, the others are return addresses but for STACK_INTERRUPTED; see STACK_IN_FILE and
+     * STACK_RETURNED */
     __u64 frames[STACK_FRAMES];
 };
+
+/* How uplua_ustack is told that a return probe asks, in the place of what tells of entries. */
+#define STACK_AT_RETURN (-1)
 
 /* The id where no stack could be taken: never in the map. Ids of stacks are neither 0 nor 1. */
 #define STACK_UNKNOWN 1

@@ -49,6 +49,7 @@ struct scratch {
     struct code code;   /* what uplua_unwind_code has found … */
     struct place place; /* … and where */
     __u64 trapped;      /* 1: the innermost frame may stand behind a breakpoint that has not been executed for it */
+    __u64 mark;         /* of the first frame: STACK_RETURNED, or 0 */
     __u64 zero;
     /* the registers of where the frame at work was interrupted, read once a rule needs them; SIGNALLED: they are a
      * signal's, and the stack pointer of its trampoline; 0: they are those with which the thread has entered the kernel

@@ -26,13 +26,15 @@ struct known {
 /* The address that FRAME stands for. */
 static uint64_t address_of(uint64_t frame)
 {
-    return kernel_has(frame) ? frame : frame & ~(STACK_INTERRUPTED | STACK_GUESSED);
+    return kernel_has(frame) ? frame : frame & ~STACK_MARKS;
 }
 
 /* 1 where frame NUMBER is a return address, so that its call lies before it. */
 static uint64_t back_of(const uint64_t *frames, size_t number)
 {
-    if (!number || !frames[number] || (!kernel_has(frames[number]) && frames[number] & STACK_INTERRUPTED))
+    if (!number)
+        return !kernel_has(frames[0]) && frames[0] & STACK_RETURNED;
+    if (!frames[number] || (!kernel_has(frames[number]) && frames[number] & STACK_INTERRUPTED))
         return 0;
     return kernel_has(frames[number]) || !kernel_has(frames[number - 1]);
 }

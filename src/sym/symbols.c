@@ -541,7 +541,7 @@ uint64_t symbols_address(struct symbols *symbols, pid_t pid, uint64_t program, u
 {
     if (kernel_has(frame))
         return frame;
-    frame &= ~(STACK_INTERRUPTED | STACK_GUESSED);
+    frame &= ~STACK_MARKS;
     if (!(frame & STACK_IN_FILE))
         return frame;
     const struct frame_file *file = file_of(symbols, pid, frame);

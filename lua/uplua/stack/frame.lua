@@ -23,6 +23,7 @@ local words     = ffi.typeof "const uint64_t *"
 local KERNEL    = 2ULL ^ 63
 local USER_END  = 2ULL ^ 56 -- at most (five levels of page tables)
 local GUESSED   = contract.STACK_GUESSED / 2 ^ 32 -- a bit of the upper half, …
+local RETURNED  = contract.STACK_RETURNED / 2 ^ 32
 local UPPER     = ffi.typeof "const uint32_t *"
 local BEYOND    = 2 ^ 31                          -- … which is so much at least in an address of the kernel's
 local C         = contract.C
@@ -144,10 +145,16 @@ function frame.resolve(pid, raw, program)
   return list
 end
 
+-- True where the first frame of RAW is marked as a return address.
+local function is_returned(raw)
+  local upper = ffi.cast(UPPER, raw)[1]
+  return upper < BEYOND and bit.band(upper, RETURNED) ~= 0
+end
+
 -- Adds to WHOLE the frame ONE, number I of RAW in process PID, with file and line, and before it the functions that
 -- were inlined there. RETURNED: the first frame, too, is a return address, whose call lies before it.
 local function add_with_lines(whole, one, pid, raw, i, program, returned)
-  if i == 1 and returned then raw = int64_bytes.of(ffi.cast(words, raw)[0] - 1) end
+  if i == 1 and returned and not is_returned(raw) then raw = int64_bytes.of(ffi.cast(words, raw)[0] - 1) end
   local places = frame.symbols():places(pid, raw, i, program)
   for at = 1, #places, 3 do
     local copy = frame.copy(one)

@@ -18,6 +18,7 @@ local SPREAD     = 0x9e3779b97f4a7c15ULL
 local KERNEL_HALF = 2 ^ 31                                 -- the upper half of a kernel's address is so much at least
 local IN_FILE     = contract.STACK_IN_FILE / 2 ^ 32        -- bits of the upper half
 local INTERRUPTED = contract.STACK_INTERRUPTED / 2 ^ 32
+local RETURNED    = contract.STACK_RETURNED / 2 ^ 32
 
 local Index = {}
 Index.__index = Index
@@ -66,7 +67,7 @@ end
 
 -- A number for frame I of WORDS, which RETURNS (its address is a return address) or stands there.
 function Index:add(words, i, pid, program, returns, tag)
-  local first = returns and i - 1 or i
+  local first = returns and i > 0 and i - 1 or i
   local raw = ffi.string(words + first, 8 * (i - first + 1))
   local list = frame.last_with_lines(pid, raw, program)
   list.pid, list.word, list.returns = pid, raw:sub(-8), returns
@@ -87,9 +88,10 @@ function Index:numbers(words, count, pid, program)
   for i = 0, count - 1 do
     local word = words[i]
     local high = tonumber(bit.rshift(word, 32))
-    -- As src/sym/fold.c has it: the first frame stands where it is, and so do the program's below the kernel's, and one
-    -- that a signal interrupted.
+    -- As src/sym/fold.c has it: the first frame stands where it is, but for one that a call has just returned to, and so
+    -- do the program's below the kernel's, and one that a signal interrupted.
     local returns = i > 0 and word ~= 0 and (high >= KERNEL_HALF or above < KERNEL_HALF and high < INTERRUPTED)
+      or i == 0 and high < KERNEL_HALF and bit.band(high, RETURNED) ~= 0
     local in_file = high < KERNEL_HALF and bit.band(high, IN_FILE) ~= 0
     local tag = (in_file and 0 or 2 * scope) + (returns and 1 or 0)
     local number = slots[find(slots, mask, word, tag)].number

@@ -11,6 +11,7 @@
 #include "compile/lower/reentry.h"
 #include "sys/feature.h"
 
+#include "../bpf/stack.h"
 #include "../bpf/system_calls.h"
 
 static const struct provider *provider_of(const struct lower *lower)
@@ -268,7 +269,9 @@ static struct operand entry_of_stack(struct lower *lower)
     const struct handler *handler = lower->function->handler;
     if (probe_is_at_exit(lower))
         return operand_immediate(1); /* the frame is gone by then, as it is not there yet at the entry */
-    if (is_return(lower) || !handler->at_entry)
+    if (is_return(lower))
+        return operand_immediate(STACK_AT_RETURN);
+    if (!handler->at_entry)
         return operand_immediate(0);
     if (handler->stand.slid >= 0)
         return operand_immediate(1 + handler->stand.slid);
