@@ -14,7 +14,7 @@ manual: $(MAN) $(HTML) $(LUACATS)
 MANUAL_CHECKED := $(OUT)/.manual-deps-checked
 
 $(MANUAL_CHECKED): tools/deps.sh
-	-@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh check manual
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh check manual
 	@mkdir -p $(@D) && touch $@
 
 $(MAN) $(HTML): tools/man.lua tools/html.lua tools/install.mk | $(MANUAL_CHECKED)

@@ -19,13 +19,13 @@ local tree  = require "uplua.flame.tree"
 
 local folded = {}
 
-local function name_of(label) return (text.escape(tostring(label)):gsub(";", ",")) end
+local function name_of(label) return (text.escape(text.plain(label)):gsub(";", ",")) end
 
 -- The texts, programs' stacks and kernel's stacks of KEY as one line.
 local function line_of(key)
   if stack.is(key) then return text.escape(key:folded()) end
   local labels, stacks = tree.parts_of(key)
-  if not labels then return text.escape(tostring(key)) end
+  if not labels then return text.escape(text.plain(key)) end
   local line = {}
   for i, label in ipairs(labels) do line[i] = name_of(label) end
   for _, part in ipairs(stacks) do

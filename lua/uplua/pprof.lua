@@ -187,7 +187,7 @@ function Profile:sample(key, values)
   else
     local words, stacks = tree.parts_of(key)
     for i = #(stacks or {}), 1, -1 do self:add_stack(locations, stacks[i]) end -- the kernel's lie above the programs'
-    for i, word in ipairs(words or { key }) do labels[i] = tostring(word) end
+    for i, word in ipairs(words or { key }) do labels[i] = text.plain(word) end
   end
   local label = labels[1] and bytes(3, number(1, self:string "by")
     .. number(2, self:string(text.escape(table.concat(labels, ", "))))) or ""

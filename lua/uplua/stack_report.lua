@@ -30,7 +30,6 @@ local args    = require "uplua.args"
 local capture = require "uplua.compile.capture"
 local files   = require "uplua.stack_files"
 local ongoing = require "uplua.stack_report.ongoing"
-local order   = require "uplua.objects.order"
 local stacks  = require "uplua.stacks"
 local text    = require "uplua.base.text"
 local up      = require "uplua"
@@ -99,31 +98,30 @@ Report.__index = Report
 
 local function key_of(row) return row.id or (row.label or "") .. "\n" .. tostring(row.stack.id) end
 
--- Gives ROWS, of NUMBERS, the fields of the sums.
-local function add_sums(self, rows, numbers, apart)
-  local by_key, filled = {}, {}
-  for _, row in ipairs(rows) do by_key[key_of(row)] = row end
-  for key in order.entries(numbers) do filled[key] = self.sums:fill({}, key) end
-  for _, column in ipairs(self.sum_columns) do
-    local values = {}
-    for key, row in pairs(filled) do values[key] = row[column[1]] end
-    for _, row in ipairs((stacks.rows(values, self.label, apart))) do by_key[key_of(row)][column[1]] = row.number end
+-- Gives the rows OF_KEY the fields of the sums, whose integers of 64 bits stay exact.
+local function add_sums(self, of_key)
+  for key, row in pairs(of_key) do
+    local filled = self.sums:fill({}, key)
+    for _, column in ipairs(self.sum_columns) do
+      local field = column[1]
+      row[field] = row[field] and row[field] + filled[field] or filled[field]
+    end
   end
 end
 
 -- The rows of NUMBERS, with their times and sums, and the sum of the numbers; APART: as of stacks.rows.
 local function rows_of(self, numbers, times, apart)
-  local rows, sum = stacks.rows(numbers, self.label, apart)
+  local rows, sum, of_key = stacks.rows(numbers, self.label, apart)
   if times then
     local often = {}
     for _, row in ipairs((stacks.rows(times, self.label, apart))) do often[key_of(row)] = row.number end
     for _, row in ipairs(rows) do row.times = often[key_of(row)] or 0 end
   end
-  if self.sum_columns[1] then add_sums(self, rows, numbers, apart) end
+  if self.sum_columns[1] then add_sums(self, of_key) end
   return rows, sum
 end
 
-local SHOW = { count = text.thousands, bytes = text.bytes, ns = text.time, number = tostring }
+local SHOW = { count = text.thousands, bytes = text.bytes, ns = text.time, number = text.plain }
 
 -- "  n 64 B, other 3": the sums of ROW as text.
 local function sums_text(self, row)

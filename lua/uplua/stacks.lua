@@ -27,7 +27,7 @@ local function parts_of(key, labelled)
     if stack.is(part) then
       found = part
     elseif not labelled then
-      words = (words and words .. ", " or "") .. tostring(part)
+      words = (words and words .. ", " or "") .. text.plain(part)
     end
   end
   return found, words
@@ -75,6 +75,7 @@ function stacks.rows(source, label, apart)
   order.check("stacks.rows", source)
   check_function("stacks.rows", label)
   local rows, by_label, shown, sum = {}, {}, {}, 0 -- by_label: label → stack or its text → row
+  local of_key = {}
   for key, number in order.entries(source) do
     local found, words = parts_of(key, label)
     if not found then
@@ -96,8 +97,9 @@ function stacks.rows(source, label, apart)
     end
     number = tonumber(number)
     row.number, sum = row.number + number, sum + number
+    of_key[key] = row
   end
-  return largest_first(rows), sum
+  return largest_first(rows), sum, of_key -- the row of each key, for uplua.stack_report
 end
 
 local function check_rows(who, rows)

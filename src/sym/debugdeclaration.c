@@ -314,7 +314,7 @@ static void look_in_function(const struct debugdeclaration_search *search, Dwarf
         if (dwarf_dieoffset(&entry) == dwarf_dieoffset(&own))
             continue;
         if (named && (tag == DW_TAG_variable || tag == DW_TAG_formal_parameter))
-            set_other(result, "it is a variable of the function around");
+            set_no_value(result, "it is a variable of the function around");
         else if (tag == DW_TAG_lexical_block || tag == DW_TAG_subprogram || debugentry_is_structure(tag))
             look_in_function(search, &entry, depth + 1, result);
         else

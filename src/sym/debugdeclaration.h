@@ -25,7 +25,7 @@ struct debugdeclaration_search {
 enum debugdeclaration_kind {
     DEBUGDECLARATION_NONE,
     DEBUGDECLARATION_VARIABLE,
-    DEBUGDECLARATION_NO_VALUE, /* a function or a type */
+    DEBUGDECLARATION_NO_VALUE, /* a function, a type, or a variable of a function around, which has none here */
     DEBUGDECLARATION_OTHER,
 };
 

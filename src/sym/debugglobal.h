@@ -18,7 +18,7 @@ enum debugglobal_kind {
     DEBUGGLOBAL_VARIABLE, /* it is there */
     DEBUGGLOBAL_DECLARED, /* the file does not define it */
     DEBUGGLOBAL_LEFT_OUT, /* the compiler has left it out */
-    DEBUGGLOBAL_NO_VALUE, /* the name is a function's or a type's there */
+    DEBUGGLOBAL_NO_VALUE, /* the name is a function's or a type's there, or that of a variable of a function around */
     DEBUGGLOBAL_OTHER,    /* the name is no variable there, or it is not known which */
 };
 

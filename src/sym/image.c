@@ -256,27 +256,35 @@ static void parse(struct image *image)
     image_unpin(image);
 }
 
+/* How many bytes OFFSET lies before or behind what the file has of SEGMENT; UINT64_MAX: in none of its pages. */
+static uint64_t distance_to(const Elf64_Phdr *segment, uint64_t offset)
+{
+    enum { PAGE = 65536 }; /* the largest page size there is (aarch64) */
+    uint64_t start = segment->p_offset & ~(uint64_t)(PAGE - 1), end = segment->p_offset + segment->p_filesz;
+    if (offset < start || offset - start >= end - start + PAGE)
+        return UINT64_MAX;
+    return offset < segment->p_offset ? segment->p_offset - offset : offset < end ? 0 : offset - end + 1;
+}
+
 /* ELF address of file offset OFFSET. */
 static bool elf_address(const struct image *image, uint64_t offset, bool executable, uint64_t *address)
 {
     /*
-     * The kernel maps whole pages, so that a page between two segments is in both: the right kind of segment counts
-     * first, then one that has the byte itself, then one that has its page.
+     * The kernel maps whole pages, so that a page between two segments is in both, and .bss begins in the last page of
+     * .data: the right kind of segment counts first, then the one that is nearest.
      */
-    enum { PAGE = 65536 }; /* the largest page size there is (aarch64) */
-    for (int pass = 0; pass < 4; pass++) {
+    for (int of_any_kind = 0; of_any_kind < 2; of_any_kind++) {
+        uint64_t nearest = UINT64_MAX;
         for (size_t i = 0; i < image->segment_count; i++) {
             const Elf64_Phdr *segment = &image->segments[i];
-            if (pass < 2 && executable != ((segment->p_flags & PF_X) != 0))
+            uint64_t distance = distance_to(segment, offset);
+            if (distance >= nearest || (!of_any_kind && executable != ((segment->p_flags & PF_X) != 0)))
                 continue;
-            uint64_t slack = pass & 1 ? PAGE : 0, start = segment->p_offset;
-            start = slack ? start & ~(uint64_t)(PAGE - 1) : start;
-            uint64_t length = segment->p_filesz + (segment->p_offset - start) + slack;
-            if (offset >= start && offset - start < length) {
-                *address = segment->p_vaddr + (offset - segment->p_offset);
-                return true;
-            }
+            nearest = distance;
+            *address = segment->p_vaddr + (offset - segment->p_offset);
         }
+        if (nearest != UINT64_MAX)
+            return true;
     }
     return false;
 }

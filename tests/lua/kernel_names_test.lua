@@ -67,6 +67,7 @@ is(up.ip(("\0"):rep(15) .. "\1"), "::1", "an IPv6 address")
 is(up.ip("\32\1\13\184" .. ("\0"):rep(11) .. "\5"), "2001:db8::5", "another")
 is(up.ip { 127, 0, 0, 1 }, "127.0.0.1", "a table of bytes")
 
+is(up.ip { -64, -88, 0, 1 }, "192.168.0.1", "bytes of C's char, which has a sign")
 for _, case in ipairs {
   { 'up.flags("opne", 1)', "flags: there is no set 'opne'; did you mean 'open'%?", "another set" },
   { 'up.flags("quux", 1)', "there is no set 'quux'; there are clone, mmap, msg, open, prot, socket", "no set" },
@@ -76,8 +77,8 @@ for _, case in ipairs {
   { 'up.ip "abc"', "ip: an address has 4 or 16 bytes, not 3", "three bytes" },
   { "up.ip(2^32)", "ip: 4294967296 has more than 32 bits", "too large a number" },
   { "up.ip(-2^31 - 1)", "ip: %-2147483649 has more than 32 bits", "too small a one" },
-  { "up.ip {}", "ip: a number is expected, not a table", "a table" },
-  { "up.ip { 256, 0, 0, 1 }", "ip: a number is expected, not a table", "what is no byte" },
+  { "up.ip {}", "ip: an address has 4 or 16 bytes, not 0", "an empty table" },
+  { "up.ip { 256, 0, 0, 1 }", "ip: a byte is a number from 0 to 255, not 256", "what is no byte" },
 } do
   local ran, message = pcall(assert(loadstring("local up = require 'uplua' return " .. case[1])))
   ok(not ran and message:find(case[2]), case[3] .. ": " .. tostring(message))

@@ -1,5 +1,5 @@
--- The lines of stacks that return probes take: the innermost is the call's, which has just returned, whatever the report
--- is (tests/targets/returned_lines.c).
+-- The lines of stacks that return probes take: the innermost is the call's, which has just returned, whatever the
+-- report is (tests/targets/returned_lines.c).
 local tap    = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like

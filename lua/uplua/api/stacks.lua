@@ -31,9 +31,9 @@ return {
 
   [==[
 `lines = true` prints `zmalloc+0x21 src/zmalloc.c:101`, and a line for each inlined function; the path is from the
-current folder on, where it lies there. Of a stack of a `uretprobe` handler, the innermost line is that of the call which
-has just returned, not what comes behind it; `returned = true` has that of any stack. `one_line = true` joins the lines
-by ` < `; a text instead of true joins them by that text.
+current folder on, where it lies there. Of a stack of a `uretprobe` handler, the innermost line is that of the call
+which has just returned, not what comes behind it; `returned = true` has that of any stack. `one_line = true` joins the
+lines by ` < `; a text instead of true joins them by that text.
 
 Each stack is one object: stacks can be keys of tables. A frame is a table:
 ]==],

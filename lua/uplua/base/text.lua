@@ -157,6 +157,12 @@ function text.integer(n)
   return tostring(n)
 end
 
+-- VALUE as text: an integer with all of its digits, which tostring rounds; else by tostring.
+function text.plain(value)
+  local is_number = type(value) == "number" or ffi.istype("int64_t", value) or ffi.istype("uint64_t", value)
+  return is_number and text.integer(value) or tostring(value)
+end
+
 -- 1204551 → "1,204,551"
 function text.thousands(n)
   check("thousands", n, "number")

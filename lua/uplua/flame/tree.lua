@@ -13,6 +13,7 @@ local frame  = require "uplua.stack.frame"
 local order  = require "uplua.objects.order"
 local record = require "uplua.objects.record"
 local stack  = require "uplua.stack.stack"
+local text   = require "uplua.base.text"
 
 local tree = {}
 
@@ -111,7 +112,7 @@ local function add(names, root, key, value)
   if type(key) == "string" then return add_line(names, root, key, value) end
   local node, labels, stacks = root, tree.parts_of(key)
   names = labels and names.colored[labels[1]] or names
-  for _, label in ipairs(labels or { key }) do node = descend(node, place_of(names, tostring(label)), value) end
+  for _, label in ipairs(labels or { key }) do node = descend(node, place_of(names, text.plain(label)), value) end
   for _, s in ipairs(stacks or {}) do node = add_stack(names, node, s, value) end
 end
 

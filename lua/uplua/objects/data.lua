@@ -5,6 +5,7 @@ local object   = require "uplua.objects.object"
 local order    = require "uplua.objects.order"
 local record   = require "uplua.objects.record"
 local snapshot = require "uplua.objects.snapshot"
+local text     = require "uplua.base.text"
 
 local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
 
@@ -81,6 +82,7 @@ end
 -- VALUE as a text of one line, for a cell; a number with all its digits.
 function data.plain(value)
   if type(value) == "number" then
+    if value % 1 == 0 and math.abs(value) < 2 ^ 63 then return text.integer(value) end
     local short = ("%.15g"):format(value) -- 0.2, and not 0.20000000000000001
     return tonumber(short) == value and short or ("%.17g"):format(value)
   end
@@ -92,6 +94,12 @@ end
 function data.is_object(value)
   if snapshot.is(value) then return true end
   return object.is(value) and value.kind ~= "ring" and value.kind ~= "recorder" and value.kind ~= "output"
+end
+
+-- True where the shared object O has keys, as far as that is known: what no handler uses has none.
+function data.is_keyed(o)
+  local state = object.state(o)
+  return o.kind ~= "var" and (state.key ~= nil or not state.operations)
 end
 
 -- What O keeps under no key: { value }; nil where it has keys.

@@ -72,8 +72,8 @@ local function cell(value)
   return shown:find '[,"\r\n]' and '"' .. shown:gsub('"', '""') .. '"' or shown
 end
 
-local function csv_line(cells)
-  for i = 1, #cells do cells[i] = cell(cells[i]) end
+local function csv_line(cells, count)
+  for i = 1, count or #cells do cells[i] = cell(cells[i]) end
   write(table.concat(cells, ","), "\n")
 end
 
@@ -189,16 +189,46 @@ function format.record(columns, row)
   write(json.text(json.raw(at, "}\n")))
 end
 
+-- Tables of ENTRIES, called NAME: of numbers and texts one; of distributions one of their figures, and where they are
+-- histograms one of the buckets.
+local function csv_object(entries, name)
+  local first = entries[1] and data().of(entries[1].value)
+  local is_distribution = type(first) == "table" and first.count and first.sum
+  csv_begin()
+  if not is_distribution then
+    csv_line { "key", name }
+    for _, entry in ipairs(entries) do csv_line({ entry.key, entry.value }, 2) end
+    return
+  end
+  local plain, fields = {}, { "count", "sum", "avg", "min", "max" }
+  local function titles(of)
+    local line = { "key" }
+    for i, field in ipairs(of) do line[i + 1] = name .. "." .. field end
+    csv_line(line)
+  end
+  titles(fields)
+  for i, entry in ipairs(entries) do
+    local d = data().of(entry.value)
+    plain[i] = d
+    csv_line({ entry.key, d.count, d.sum, d.avg, d.min, d.max }, 6)
+  end
+  if not first.buckets then return end
+  csv_begin()
+  titles { "low", "high", "count" }
+  for i, entry in ipairs(entries) do
+    for _, bucket in ipairs(plain[i].buckets) do
+      csv_line({ entry.key, bucket.low, bucket.high, bucket.count }, 4)
+    end
+  end
+end
+
 -- The shared object or snapshot VALUE as data, under its NAME (nil: that of its variable, where it is known).
 function format.object(value, name)
   local kind, entries = data().entries(value)
   for i = #entries, options.top and options.top > 0 and options.top + 1 or math.huge, -1 do entries[i] = nil end
   name = name or rawget(value, "name") or nil
   if own().name == "csv" then
-    csv_begin()
-    csv_line { "key", name or kind }
-    for _, entry in ipairs(entries) do csv_line { entry.key, entry.value } end
-    return
+    return csv_object(entries, name or kind)
   end
   for i, entry in ipairs(entries) do entries[i] = { key = data().of(entry.key), value = data().of(entry.value) } end
   json_line("object", { name = name, kind = kind, interval = own().interval }, { { "entries", entries } })

@@ -10,22 +10,49 @@ store.__index = store
 
 local int64, uint64, istype = ffi.typeof("int64_t"), ffi.typeof("uint64_t"), ffi.istype
 
+-- What stands for the objects that are equal only to themselves, stacks and the frames of up.sym: each has a number.
+local numbers, made = setmetatable({}, { __mode = "k" }), 0
+local function number_of(object)
+  if not numbers[object] then
+    made = made + 1
+    numbers[object] = made
+  end
+  return numbers[object]
+end
+
+-- An integer N, a number or cdata, as the 64 bits that a key has of it; a fraction as it is.
+local function integer(n)
+  local value = tonumber(n)
+  if value >= 0 and value <= 2 ^ 53 then return value end
+  if type(n) == "number" then
+    if n % 1 ~= 0 or n < -2 ^ 63 or n >= 2 ^ 64 then return n end
+    n = n < 2 ^ 63 and ffi.cast(int64, n) or ffi.cast(uint64, n - 2 ^ 63) + 2ULL ^ 63
+  end
+  return "i" .. text.integer(ffi.cast(uint64, n))
+end
+
+-- PART, the canonical form of a tuple's or record's field, as text that no other one has.
+local function exact(part)
+  local kind = type(part)
+  if kind == "number" then return ("n%.17g"):format(part) end
+  return (kind == "string" or kind == "boolean") and tostring(part) or "o" .. number_of(part)
+end
+
 -- A key that is the same for equal keys: a number and the cdata of the same value, a string and a whole buffer of its
 -- bytes, tuples and records with equal fields.
 function store.canonical(key)
   local kind = type(key)
-  if istype(int64, key) or istype(uint64, key) then
-    local n = tonumber(key)
-    return math.abs(n) <= 2 ^ 53 and n or "i" .. text.integer(key)
+  if kind == "number" or istype(int64, key) or istype(uint64, key) then
+    return integer(key)
   elseif kind == "string" then
     return "s" .. key
   elseif buffer.is(key) then
-    return key.size == #key and "s" .. key:bytes() or key
+    return key.size == #key and "s" .. key:bytes() or ("c%d:%s"):format(key.size, key:bytes())
   elseif record.is(key) or (kind == "table" and not getmetatable(key)) then
     local parts = {}
     for name, value in pairs(key) do
-      local part = store.canonical(value)
-      parts[#parts + 1] = ("%s=%d:%s"):format(tostring(name), #tostring(part), tostring(part))
+      local part = exact(store.canonical(value))
+      parts[#parts + 1] = ("%s=%d:%s"):format(tostring(name), #part, part)
     end
     table.sort(parts)
     return "t" .. table.concat(parts, ",")

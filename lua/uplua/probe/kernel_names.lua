@@ -141,16 +141,19 @@ end
 
 -- --- addresses ---
 
--- The bytes of LIST, a table of them or a record's tuple; nil: it is none.
+-- The bytes of LIST, a table of them or a record's tuple; nil: it is none. The bytes of C's char have a sign.
 local function bytes_of(list)
   local count = record.is(list) and #record.names(list) or type(list) == "table" and not getmetatable(list) and #list
+  if not count then return nil end
   local bytes = {}
-  for i = 1, count or 0 do
-    local byte = list[i]
-    if type(byte) ~= "number" or byte < 0 or byte > 255 or byte % 1 ~= 0 then return nil end
-    bytes[i] = string.char(byte)
+  for i = 1, count do
+    local byte = tonumber(list[i])
+    if not byte or byte < -128 or byte > 255 or byte % 1 ~= 0 then
+      error(("ip: a byte is a number from 0 to 255, not %s"):format(text.shown(list[i])), 3)
+    end
+    bytes[i] = string.char(byte % 256)
   end
-  return bytes[1] and table.concat(bytes) or nil
+  return table.concat(bytes)
 end
 
 -- up.ip(value): "127.0.0.1" of the integer that a sin_addr is in memory, or of 4 bytes; "::1" of 16 bytes, a string, a

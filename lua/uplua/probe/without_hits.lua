@@ -22,6 +22,9 @@ end
 
 local function base_name(path) return path:match "[^/]*$" end
 
+-- PATH without links: a program may have several names.
+local function real_path(path) return core.system.real_path(path) or path end
+
 -- What SPEC calls a file of that PATH: "libc" for /lib/libc.so.6.
 local function short_name(path)
   local name = base_name(path)
@@ -34,11 +37,14 @@ function without_hits.elsewhere(spec)
   local file, name = spec:match "^([^:@]+):([%a_][%w_]*)$"
   if not file then return end
   local ok, paths = pcall(core.module.defining, { name })
+  local found, sites = pcall(core.probe.resolve, spec, "exact", false)
+  local own = found and sites and real_path(sites:list()[1].path)
   local specs, here = {}, short_name(file)
   for _, path in ipairs(ok and paths or {}) do
     local other = base_name(path)
     -- The loader has functions of its own, and libc may also be called libc-2.31.so.
-    if short_name(path) ~= here and not other:find "^ld[%-.]" and other:sub(1, #here + 1) ~= here .. "-" then
+    if real_path(path) ~= own and short_name(path) ~= here and not other:find "^ld[%-.]"
+      and other:sub(1, #here + 1) ~= here .. "-" then
       specs[#specs + 1] = short_name(path) .. ":" .. name
     end
   end

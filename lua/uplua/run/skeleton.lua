@@ -110,7 +110,7 @@ How often do these happen, and in which processes?
 
 | Option | |
 |---|---|
-| `-T`, `--top N` | the N most frequent; 0: all. Default: 10 |
+| `-n`, `--top N` | the N most frequent; 0: all. Default: 10 |
 | `-i`, `--interval TIME` | a report each TIME, too |
 
 Its probes:

@@ -88,8 +88,8 @@ function Index:numbers(words, count, pid, program)
   for i = 0, count - 1 do
     local word = words[i]
     local high = tonumber(bit.rshift(word, 32))
-    -- As src/sym/fold.c has it: the first frame stands where it is, but for one that a call has just returned to, and so
-    -- do the program's below the kernel's, and one that a signal interrupted.
+    -- As src/sym/fold.c has it: the first frame stands where it is, but for one that a call has just returned to, and
+    -- so do the program's below the kernel's, and one that a signal interrupted.
     local returns = i > 0 and word ~= 0 and (high >= KERNEL_HALF or above < KERNEL_HALF and high < INTERRUPTED)
       or i == 0 and high < KERNEL_HALF and bit.band(high, RETURNED) ~= 0
     local in_file = high < KERNEL_HALF and bit.band(high, IN_FILE) ~= 0

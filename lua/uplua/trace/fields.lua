@@ -328,7 +328,7 @@ function fields.value(field, i, record, with_types)
     show = field.null and as_address or value ~= nil and value ~= 0 and as_unreadable or as_address
   end
   if not field.source or value == nil and not field.null then
-    return value, field.missing or "?"
+    return value or nil, field.missing or "?" -- nil also where no handler reads it
   end
   local shown = show(value, record)
   if with_types and field.plain and value ~= nil then value = field.plain(value) end

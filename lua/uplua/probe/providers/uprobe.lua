@@ -214,7 +214,8 @@ end
 local function list_functions(kind, returns)
   return function(rest, details, wrong)
     if not rest:find "[:@]" then wrong("%s needs functions, as in '%s:libc:mal*'", kind, kind) end
-    local resolved = core.probe.resolve(rest, "exact", returns)
+    local resolved, absent = core.probe.resolve(rest, "exact", returns)
+    if not resolved then error(absent, 0) end
     local sites, skipped = resolved:list()
     local entries, spec_of = {}, alone(sites)
     for _, site in ipairs(sites) do
