@@ -47,6 +47,9 @@ for module, names in pairs {
   ["base.version"] = "version require_version",
   ["probe.setup"] = "ledger",
 
+  -- what others are told of the run
+  ["service.metric"] = "metric",
+
   -- text
   ["base.text"] = "printf clock now",
 

@@ -56,6 +56,7 @@ dwz                 cmd dwz
 protobuf-compiler   cmd protoc
 bpftool             f   /usr/sbin/bpftool
 libc6-dbg           f   /usr/share/doc/libc6-dbg
+libmicrohttpd12     f   /usr/share/doc/libmicrohttpd12
 libjemalloc2        f   /usr/share/doc/libjemalloc2
 libtcmalloc-minimal4 f  /usr/share/doc/libtcmalloc-minimal4
 libmimalloc2.0      f   /usr/share/doc/libmimalloc2.0

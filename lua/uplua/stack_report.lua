@@ -98,26 +98,28 @@ Report.__index = Report
 
 local function key_of(row) return row.id or (row.label or "") .. "\n" .. tostring(row.stack.id) end
 
--- Gives the rows OF_KEY the fields of the sums, whose integers of 64 bits stay exact.
-local function add_sums(self, of_key)
-  for key, row in pairs(of_key) do
-    local filled = self.sums:fill({}, key)
-    for _, column in ipairs(self.sum_columns) do
-      local field = column[1]
-      row[field] = row[field] and row[field] + filled[field] or filled[field]
+-- Gives ROWS the fields of the sums, whose integers of 64 bits stay exact.
+local function add_sums(self, rows)
+  for _, row in ipairs(rows) do
+    for _, key in ipairs(row.keys) do
+      local filled = self.sums:fill({}, key)
+      for _, column in ipairs(self.sum_columns) do
+        local field = column[1]
+        row[field] = row[field] and row[field] + filled[field] or filled[field]
+      end
     end
   end
 end
 
 -- The rows of NUMBERS, with their times and sums, and the sum of the numbers; APART: as of stacks.rows.
 local function rows_of(self, numbers, times, apart)
-  local rows, sum, of_key = stacks.rows(numbers, self.label, apart)
+  local rows, sum = stacks.rows(numbers, self.label, apart)
   if times then
     local often = {}
     for _, row in ipairs((stacks.rows(times, self.label, apart))) do often[key_of(row)] = row.number end
     for _, row in ipairs(rows) do row.times = often[key_of(row)] or 0 end
   end
-  if self.sum_columns[1] then add_sums(self, of_key) end
+  if self.sum_columns[1] then add_sums(self, rows) end
   return rows, sum
 end
 

@@ -75,7 +75,6 @@ function stacks.rows(source, label, apart)
   order.check("stacks.rows", source)
   check_function("stacks.rows", label)
   local rows, by_label, shown, sum = {}, {}, {}, 0 -- by_label: label → stack or its text → row
-  local of_key = {}
   for key, number in order.entries(source) do
     local found, words = parts_of(key, label)
     if not found then
@@ -92,14 +91,14 @@ function stacks.rows(source, label, apart)
     local id = apart and found or found:key()
     local row = of_label[id]
     if not row then
-      row = { stack = found, label = name, number = 0, id = not apart and (name or "") .. "\n" .. id or nil }
+      row = { stack = found, label = name, number = 0, id = not apart and (name or "") .. "\n" .. id or nil, keys = {} }
       of_label[id], rows[#rows + 1] = row, row
     end
     number = tonumber(number)
     row.number, sum = row.number + number, sum + number
-    of_key[key] = row
+    row.keys[#row.keys + 1] = key
   end
-  return largest_first(rows), sum, of_key -- the row of each key, for uplua.stack_report
+  return largest_first(rows), sum
 end
 
 local function check_rows(who, rows)

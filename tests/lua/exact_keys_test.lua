@@ -1,5 +1,5 @@
--- Keys of several parts are one only where each part is equal: integers by all their digits, in what scripts read, take,
--- set and write (tests/targets/counted_addresses.c).
+-- Keys of several parts are one only where each part is equal: integers by all their digits, in what scripts read,
+-- take, set and write (tests/targets/counted_addresses.c).
 local ffi = require "ffi"
 local store = require "uplua.objects.store"
 local tap = require "tap"

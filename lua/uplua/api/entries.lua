@@ -24,7 +24,8 @@ local entries = {}
 
 entries.CHAPTERS = {
   "introduction", "probes", "handlers", "shared_objects", "stacks", "counters", "bpf_objects", "flame_graphs", "trace",
-  "spans", "states", "timelines", "allocators", "heap", "system_calls", "terminal", "run", "text", "tests",
+  "spans", "states", "timelines", "allocators", "heap", "system_calls", "terminal", "run", "metrics", "text",
+  "tests",
 }
 
 -- A list of TEXT's parts between commas that stand in no brackets or quotes.

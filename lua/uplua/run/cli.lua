@@ -27,6 +27,7 @@ among the installed scripts before the current folder.
       --top N           of tables, and of counts and maps that are printed, the N largest; 0: all
       --interval TIME   has a script that reports by up.report do so each TIME, too
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
+      --serve ADDRESS   answers HTTP there, a port or a socket's path: the script's metrics (up.metric), for Prometheus
   -o, --output FILE     writes the report to FILE, apart from what a command prints
       --format json|csv|text    the report as JSON Lines, or its tables as CSV, instead of text (doc/formats.md)
       --strict          exit status 3 where not everything was seen: the ledger is not empty
@@ -227,6 +228,7 @@ local known = {
     if not FORMATS[name] then wrong("--format is json, csv or text; got '%s'", name) end
     options.format = name
   end },
+  ["--serve"]    = { value = "ADDRESS", set = function(options, address) options.serve = address end },
   ["--strict"]   = { set = function(options) options.strict = true end },
   ["--lines"]    = { set = function(options) options.lines = true end },
   ["--modules"]  = { set = function(options) options.modules = true end },

@@ -133,9 +133,16 @@ function life.print_lost(lost)
   failure.report(table.concat(lines, "\n"))
 end
 
+-- --serve: what is asked of this run by HTTP.
+local function service() return options.serve and not options.explain and require "uplua.service.server" end
+local function stop_serving()
+  if service() then service().finish() end
+end
+
 -- The end of every run that got as far as attaching: detaches, hands out what is still in the rings, reports.
 local function report()
   local setup, counter = used_setup(), loaded "probe.counter"
+  life.try(stop_serving)
   local ring, output = loaded "objects.ring", loaded "objects.output"
   local attached = loaded "probe.attach" and loaded "probe.attach".providers() or {}
   loop.run_stops()
@@ -192,6 +199,7 @@ end
 -- Where a run fails before it has begun: the status of the signal that ended it there, or 1.
 local function failed()
   local number = core.loop.signal()
+  life.try(stop_serving)
   loop.run_failures()
   target.close()
   return number and 128 + number or 1
@@ -224,7 +232,8 @@ end
 -- The begin of a run of OPTIONS: its target, what chunk(...) declares, and the command. False and the exit status where
 -- there is nothing to be waited for: it has failed, or is over.
 function life.begin(options, chunk, ...)
-  if not (life.try(format.begin) and life.try(life.open_target, options)) then return false, 1 end
+  if service() and not life.try(service().begin, options.serve) then return false, 1 end
+  if not (life.try(format.begin) and life.try(life.open_target, options)) then return false, failed() end
   loop.hook { interrupted = on_signal, has_probes = function()
     local declare, counter = loaded "probe.declare", loaded "probe.counter"
     return declare and declare.used() or counter and counter.counts()
@@ -249,6 +258,7 @@ function life.begin(options, chunk, ...)
     return true
   end
   if not (life.try(commit) and (not watch or life.try(watch.start, ...))) then return false, failed() end
+  if service() and not life.try(service().start) then return false, failed() end
   life.watch_target(function() loop.stop("target") end)
   return true
 end
