@@ -6,8 +6,8 @@ local ok, is, like = tap.ok, tap.is, tap.like
 -- Whoever runs it is traced: the run goes on when it has ended.
 local CALLS = target.copy "./build/targets/calls"
 
--- Starts uplua --serve on CODE, in which CALLS stands for a program, in the folder $D, then runs STEPS, a script of bash
--- with `ask PATH [HEADER]`, whose answers it prints, and `run`, which has the program call add3 23 times.
+-- Starts uplua --serve on CODE, in which CALLS stands for a program, in the folder $D, then runs STEPS, a script of
+-- bash with `ask PATH [HEADER]`, whose answers it prints, and `run`, which has the program call add3 23 times.
 local function served(code, steps)
   return target.shell(([[
     ./uplua --serve 0 -e %s >"$D/out" 2>"$D/err" &
@@ -55,7 +55,8 @@ like(run.noise, "status 143\n$", "the run ends by the signal, with its report")
 local function file(name) return target.read(target.folder() .. "/" .. name) end
 local text, open = file "metrics", file "openmetrics"
 ok(#text > 0, "an answer")
-like(text, "^HTTP/1.1 200 OK\n.*\nContent%-Type: text/plain; version=0.0.4; charset=utf%-8\n", "… of Prometheus's format")
+like(text, "^HTTP/1.1 200 OK\n.*\nContent%-Type: text/plain; version=0.0.4; charset=utf%-8\n",
+  "… of Prometheus's format")
 like(open, "\nContent%-Type: application/openmetrics%-text; version=1.0.0; charset=utf%-8\n.*\n# EOF\n$",
   "… of OpenMetrics")
 like(text, '\n# HELP adds_total calls of add3\\nby "number"\n# TYPE adds_total counter\n', "a counter's head")

@@ -6,6 +6,7 @@ local ffi       = require "ffi"
 local names     = require "uplua.probe.kernel_names"
 local numbers   = require "uplua.syscalls.numbers"
 local quote     = require("uplua.syscalls.quote").quote
+local syscall   = require "uplua.probe.providers.syscall"
 
 local hex, pointer, show = numbers.hex, numbers.pointer, constants.show
 local ON_X86 = ffi.arch == "x64"
@@ -200,19 +201,48 @@ structure("sigaltstack", 24, function(bytes)
     unsigned(u64(bytes, 16)))
 end)
 
-local SIGCHLD = 17
+-- The sets of the codes that the kernel gives signals of its own, and those whose cause is an address.
+local SIGCHLD, SIGPOLL, SIGSYS, SI_TIMER, ARCH_X86_64, ARCH_AARCH64 = 17, 29, 31, -2, 0xc000003e, 0xc00000b7
+local CODES = { [4] = "ill", [5] = "trap", [7] = "bus", [8] = "fpe", [11] = "segv", [17] = "cld", [29] = "band",
+                [31] = "sys" }
+local FAULTS = { [4] = true, [7] = true, [8] = true, [11] = true }
+local ARCHES = { [ARCH_X86_64] = "AUDIT_ARCH_X86_64", [ARCH_AARCH64] = "AUDIT_ARCH_AARCH64" }
+
+local function code_name(signal, code)
+  local set = code > 0 and code ~= 0x80 and CODES[signal] or "si"
+  return constants.name(set, code) or tostring(code)
+end
+
+-- What tells of the cause, by the code and the signal: the union of the kernel's siginfo, as strace shows it.
+local function cause_of(signal, code, bytes)
+  local sender = (", si_pid=%d, si_uid=%d"):format(i32(bytes, 16), u32(bytes, 20))
+  local value = u64(bytes, 24) ~= 0
+    and (", si_int=%d, si_ptr=%s"):format(i32(bytes, 24), pointer(u64(bytes, 24))) or ""
+  if code == SI_TIMER then
+    return (", si_timerid=%s, si_overrun=%d%s"):format(hex(u32(bytes, 16)), i32(bytes, 20), value)
+  end
+  if code <= 0 then return sender .. ((code == 0 or code == -6) and "" or value) end
+  if signal == SIGCHLD then
+    local status = i32(bytes, 24)
+    return ("%s, si_status=%s, si_utime=%s, si_stime=%s"):format(sender,
+      code == 1 and status or numbers.signal_name(status), signed(i64(bytes, 32)), signed(i64(bytes, 40)))
+  end
+  if FAULTS[signal] then return ", si_addr=" .. pointer(u64(bytes, 16)) end
+  if signal == SIGPOLL and code ~= 0x80 then return (", si_band=%s"):format(signed(i64(bytes, 16))) end
+  if signal == SIGSYS and code ~= 0x80 then
+    local arch, call = u32(bytes, 28), i32(bytes, 24)
+    local name = syscall.syscall_name(call)
+    return (", si_call_addr=%s, si_syscall=%s, si_arch=%s"):format(pointer(u64(bytes, 16)),
+      name and "__NR_" .. name or tostring(call), ARCHES[arch] or hex(arch))
+  end
+  return (i32(bytes, 16) ~= 0 or u32(bytes, 20) ~= 0) and sender .. value or value
+end
+
 structure("siginfo", 128, function(bytes)
   local signal, errno, code = i32(bytes, 0), i32(bytes, 4), i32(bytes, 8)
   if signal == 0 and errno == 0 and code == 0 then return "{}" end
-  local text = ("{si_signo=%s"):format(numbers.signal_name(signal))
-  if signal ~= SIGCHLD or code <= 0 then
-    return ("%s, si_code=%s, si_pid=%d, si_uid=%d}"):format(text, code == 0 and "SI_USER" or code == -6 and "SI_TKILL"
-      or code == -1 and "SI_QUEUE" or code .. "", i32(bytes, 16), u32(bytes, 20))
-  end
-  local status = i32(bytes, 24)
-  return ("%s, si_code=%s, si_pid=%d, si_uid=%d, si_status=%s, si_utime=%s, si_stime=%s}"):format(text,
-    show("cld", code), i32(bytes, 16), u32(bytes, 20), code == 1 and status or numbers.signal_name(status),
-    signed(i64(bytes, 32)), signed(i64(bytes, 40)))
+  return ("{si_signo=%s, si_code=%s%s%s}"):format(numbers.signal_name(signal), code_name(signal, code),
+    errno ~= 0 and ", si_errno=" .. syscall.errno_name(errno) or "", cause_of(signal, code, bytes))
 end)
 
 -- --- processes ---
