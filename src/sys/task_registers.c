@@ -20,19 +20,34 @@
 enum { REGISTERS = sizeof(struct pt_regs) / 8, NUMBER_AT = offsetof(struct pt_regs, orig_rax), NUMBER_SIZE = 8 };
 #define STACK_POINTER_AT (offsetof(struct pt_regs, rsp) / 8)
 #define THREAD_POINTER "thread.fsbase"
+/* Where the kernel keeps what XSAVE has stored of a thread: struct fpu, which lies behind the task from Linux 6.16 on.
+ */
+#define VECTOR_FIELDS                                                                                                  \
+    {"task_struct", "thread.fpu", 0, 0}, {"fpu", "fpstate", 0, 0}, {"fpstate", "size", 0, 0},                          \
+    {                                                                                                                  \
+        "fpstate", "regs", 0, 0                                                                                        \
+    }
 #else
 /* The kernel's struct pt_regs goes on behind what programs see of it: orig_x0, then the call's number. */
 enum { REGISTERS = sizeof(struct user_pt_regs) / 8, NUMBER_AT = sizeof(struct user_pt_regs) + 8, NUMBER_SIZE = 4 };
 #define STACK_POINTER_AT (offsetof(struct user_pt_regs, sp) / 8)
 #define THREAD_POINTER "thread.uw.tp_value"
+#define VECTOR_FIELDS                                                                                                  \
+    {                                                                                                                  \
+        "task_struct", "thread.uw.fpsimd_state", 0, 0                                                                  \
+    }
 #endif
 
-/* What the program writes of a task. */
+/* The vector registers are copied by pieces; MOST_VECTORS: as many bytes as AVX-512 has, or the 32 registers of NEON.
+ */
+enum { PIECE = 64, MOST_VECTORS = 42 * PIECE, NEON = 512 };
+
+/* What the program writes of a task; VECTOR_BYTES of its vector registers follow. */
 struct record {
-    uint64_t process, thread, state, on_cpu, number, thread_pointer;
+    uint64_t process, thread, state, on_cpu, number, thread_pointer, vector_bytes;
     uint64_t registers[REGISTERS];
 };
-_Static_assert(sizeof(struct record) <= 512, "the stack of a BPF program");
+_Static_assert(sizeof(struct record) + PIECE <= 512, "the stack of a BPF program");
 
 struct task_registers {
     int program;
@@ -40,7 +55,28 @@ struct task_registers {
 
 struct offsets {
     uint32_t process, thread, state, on_cpu, thread_pointer;
+    /* in the task, where the vector registers are, or on x86_64 a pointer to a struct fpstate; UINT32_MAX: not known */
+    uint32_t vectors;
+    uint32_t state_size, state_registers; /* in that: how many bytes there are, and where */
 };
+
+/* Vector registers that are not found are left out: before Linux 5.16 they lie elsewhere. */
+static void find_vectors(struct offsets *offsets)
+{
+    struct kernel_field fields[] = {VECTOR_FIELDS};
+    kernel_btf_fields(fields, sizeof fields / sizeof *fields);
+    offsets->vectors = fields[0].offset;
+#ifdef __x86_64__
+    uint32_t id;
+    struct kernel_type task;
+    if (offsets->vectors == UINT32_MAX && !kernel_type_find("struct task_struct", &id) && !kernel_type_get(id, &task))
+        offsets->vectors = (uint32_t)task.size;
+    bool known = fields[1].offset != UINT32_MAX && fields[2].offset != UINT32_MAX && fields[3].offset != UINT32_MAX;
+    offsets->vectors = known && offsets->vectors != UINT32_MAX ? offsets->vectors + fields[1].offset : UINT32_MAX;
+    offsets->state_size = fields[2].offset;
+    offsets->state_registers = fields[3].offset;
+#endif
+}
 
 static int find_offsets(struct offsets *offsets)
 {
@@ -49,8 +85,13 @@ static int find_offsets(struct offsets *offsets)
         {"task_struct", "on_cpu", 0, 0}, {"task_struct", THREAD_POINTER, 0, 0},
     };
     int code = kernel_btf_fields(fields, sizeof fields / sizeof *fields);
-    *offsets =
-        (struct offsets){fields[0].offset, fields[1].offset, fields[2].offset, fields[3].offset, fields[4].offset};
+    *offsets = (struct offsets){.process = fields[0].offset,
+                                .thread = fields[1].offset,
+                                .state = fields[2].offset,
+                                .on_cpu = fields[3].offset,
+                                .thread_pointer = fields[4].offset};
+    if (!code)
+        find_vectors(offsets);
     return code;
 }
 
@@ -65,7 +106,12 @@ static int find_offsets(struct offsets *offsets)
 #define STORE(from, offset)                                                                                            \
     ((struct bpf_insn){.code = BPF_STX | BPF_MEM | BPF_DW, .dst_reg = 10, .src_reg = (from), .off = (short)(offset)})
 
-enum { AT = -(int)sizeof(struct record), MOST = 32 + 2 * REGISTERS };
+#define JUMP_IF(operation, register, value)                                                                            \
+    ((struct bpf_insn){.code = BPF_JMP | (operation) | BPF_K, .dst_reg = (register), .imm = (value)})
+
+/* Of the program's stack: a piece of vector registers, below the record. */
+enum { AT = -(int)sizeof(struct record), PIECE_AT = AT - PIECE };
+enum { MOST_PIECES = MOST_VECTORS / PIECE, MOST = 64 + 2 * REGISTERS + 16 * MOST_PIECES };
 
 /* *PLACE: the word of the record that register 2 gets from OFFSET behind register FROM. */
 static size_t copy_word(struct bpf_insn *at, int size, int from, uint32_t offset, size_t place)
@@ -75,9 +121,60 @@ static size_t copy_word(struct bpf_insn *at, int size, int from, uint32_t offset
     return 2;
 }
 
-static size_t write_program(const struct offsets *o, struct bpf_insn code[static MOST])
+/* Puts SIZE bytes, which are the kernel's at register FROM + OFFSET, into the piece. */
+static size_t read_piece(struct bpf_insn *code, int size, int from, uint32_t offset)
 {
     size_t n = 0;
+    code[n++] = MOVE(1, 10);
+    code[n++] = ADD(1, PIECE_AT);
+    code[n++] = SET(2, size);
+    code[n++] = MOVE(3, from);
+    code[n++] = ADD(3, (int)offset);
+    code[n++] = CALL(BPF_FUNC_probe_read_kernel);
+    return n;
+}
+
+/* Register 8: where the vector registers of the task in register 7 are; 9: how many bytes. */
+static size_t find_task_vectors(const struct offsets *o, struct bpf_insn *code)
+{
+    size_t n = 0;
+    code[n++] = SET(9, 0);
+    if (o->vectors == UINT32_MAX)
+        return n;
+#ifdef __x86_64__
+    n += read_piece(code + n, 8, 7, o->vectors);
+    code[n++] = LOAD(BPF_DW, 8, 10, PIECE_AT);
+    n += read_piece(code + n, 4, 8, o->state_size);
+    code[n++] = LOAD(BPF_W, 9, 10, PIECE_AT);
+    code[n++] = ADD(8, (int)o->state_registers);
+#else
+    code[n++] = MOVE(8, 7);
+    code[n++] = ADD(8, (int)o->vectors);
+    code[n++] = SET(9, NEON);
+#endif
+    code[n++] = JUMP_IF(BPF_JLE, 9, MOST_VECTORS);
+    code[n - 1].off = 1;
+    code[n++] = SET(9, MOST_VECTORS);
+    code[n++] = (struct bpf_insn){.code = BPF_ALU64 | BPF_AND | BPF_K, .dst_reg = 9, .imm = -PIECE};
+    return n;
+}
+
+/* Writes SIZE bytes of the stack, from AT on, to the reader. */
+static size_t write_bytes(struct bpf_insn *code, int at, int size)
+{
+    size_t n = 0;
+    code[n++] = LOAD(BPF_DW, 1, 6, 0);
+    code[n++] = LOAD(BPF_DW, 1, 1, 0); /* meta->seq */
+    code[n++] = MOVE(2, 10);
+    code[n++] = ADD(2, at);
+    code[n++] = SET(3, size);
+    code[n++] = CALL(BPF_FUNC_seq_write);
+    return n;
+}
+
+static size_t write_program(const struct offsets *o, struct bpf_insn code[static MOST])
+{
+    size_t n = 0, ends[MOST_PIECES], end_count = 0;
     code[n++] = MOVE(6, 1);            /* struct bpf_iter__task: meta, task */
     code[n++] = LOAD(BPF_DW, 7, 6, 8); /* the task; NULL at the end */
     size_t jump = n++;
@@ -91,12 +188,17 @@ static size_t write_program(const struct offsets *o, struct bpf_insn code[static
     for (size_t i = 0; i < REGISTERS; i++)
         n += copy_word(code + n, BPF_DW, 0, 8 * i, offsetof(struct record, registers) + 8 * i);
     n += copy_word(code + n, NUMBER_SIZE == 8 ? BPF_DW : BPF_W, 0, NUMBER_AT, offsetof(struct record, number));
-    code[n++] = LOAD(BPF_DW, 1, 6, 0);
-    code[n++] = LOAD(BPF_DW, 1, 1, 0); /* meta->seq */
-    code[n++] = MOVE(2, 10);
-    code[n++] = ADD(2, AT);
-    code[n++] = SET(3, sizeof(struct record));
-    code[n++] = CALL(BPF_FUNC_seq_write);
+    n += find_task_vectors(o, code + n);
+    code[n++] = STORE(9, AT + (int)offsetof(struct record, vector_bytes));
+    n += write_bytes(code + n, AT, sizeof(struct record));
+    for (int i = 0; i < MOST_PIECES && o->vectors != UINT32_MAX; i++) {
+        ends[end_count++] = n;
+        code[n++] = JUMP_IF(BPF_JLE, 9, i * PIECE);
+        n += read_piece(code + n, PIECE, 8, (uint32_t)i * PIECE);
+        n += write_bytes(code + n, PIECE_AT, PIECE);
+    }
+    for (size_t i = 0; i < end_count; i++)
+        code[ends[i]].off = (short)(n - ends[i] - 1);
     code[jump] = (struct bpf_insn){.code = BPF_JMP | BPF_JEQ | BPF_K, .dst_reg = 7, .off = (short)(n - jump - 1)};
     code[n++] = SET(0, 0);
     code[n++] = (struct bpf_insn){.code = BPF_JMP | BPF_EXIT};
@@ -148,7 +250,7 @@ static void tell(const struct record *record, void (*visit)(void *context, const
     struct thread_words thread = {.tid = (pid_t)record->thread};
     if (sleeps(record)) {
         thread.words = record->registers;
-        thread.count = REGISTERS;
+        thread.count = REGISTERS + record->vector_bytes / 8;
         thread.stack_pointer = record->registers[STACK_POINTER_AT];
         thread.thread_pointer = record->thread_pointer;
     }
@@ -176,17 +278,24 @@ int task_registers_read(struct task_registers *tasks, pid_t pid,
     int fd = open_iterator(tasks->program, pid);
     if (fd < 0)
         return fd;
-    struct record records[32];
+    uint64_t words[8 * (sizeof(struct record) + MOST_VECTORS) / 8];
+    char *bytes = (char *)words;
     size_t held = 0, found = 0;
     ssize_t got;
-    while ((got = read(fd, (char *)records + held, sizeof records - held)) > 0 || (got < 0 && errno == EINTR)) {
+    while ((got = read(fd, bytes + held, sizeof words - held)) > 0 || (got < 0 && errno == EINTR)) {
         held += got > 0 ? (size_t)got : 0;
-        size_t whole = held / sizeof *records;
-        for (size_t i = 0; i < whole; i++)
-            if ((pid_t)records[i].process == pid && ++found)
-                tell(&records[i], visit, context);
-        held -= whole * sizeof *records;
-        memmove(records, records + whole, held);
+        size_t at = 0;
+        while (held - at >= sizeof(struct record)) {
+            const struct record *record = (const void *)(bytes + at);
+            size_t size = sizeof *record + record->vector_bytes;
+            if (held - at < size)
+                break;
+            if ((pid_t)record->process == pid && ++found)
+                tell(record, visit, context);
+            at += size;
+        }
+        held -= at;
+        memmove(bytes, bytes + at, held);
     }
     int code = got < 0 ? -errno : found ? 0 : -ESRCH;
     close(fd);

@@ -1,4 +1,5 @@
-/* The registers of threads that sleep in the kernel, without disturbing them: read by an iterator over tasks. */
+/* The registers of threads that sleep in the kernel, without disturbing them: read by an iterator over tasks. Those of
+ * vectors are there from Linux 5.16 on. */
 #pragma once
 
 #include <stdbool.h>

@@ -220,9 +220,10 @@ function text.time(ns)
   ns = tonumber(ns)
   if ns < 0 then return "-" .. text.time(-ns) end
   if ns == 0 then return "0 s" end
-  if ns < 1e3 then return ("%.0f ns"):format(ns) end
-  if ns < 1e6 then return ("%.1f us"):format(ns / 1e3) end
-  if ns < 1e9 then return ("%.1f ms"):format(ns / 1e6) end
+  -- Where the digits would round up to the next unit's first, it is that.
+  if ns < 999.5 then return ("%.0f ns"):format(ns) end
+  if ns < 999950 then return ("%.1f us"):format(ns / 1e3) end
+  if ns < 999950000 then return ("%.1f ms"):format(ns / 1e6) end
   local s = ns / 1e9
   if s < 599.95 then return ("%.1f s"):format(s) end
   if s < 7200 then return ("%d min %d s"):format(s / 60, s % 60) end
@@ -234,7 +235,7 @@ function text.bytes(n)
   check("bytes", n, "number")
   n = tonumber(n)
   local units, i = { "B", "KB", "MB", "GB", "TB", "PB", "EB" }, 1
-  while math.abs(n) >= 1024 and i < #units do n, i = n / 1024, i + 1 end
+  while math.abs(n) >= (i == 1 and 1023.5 or 1023.95) and i < #units do n, i = n / 1024, i + 1 end
   return (i == 1 and "%.0f %s" or "%.1f %s"):format(n, units[i])
 end
 

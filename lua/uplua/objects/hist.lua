@@ -81,8 +81,11 @@ local operations = distribution.operations(new_value, "count")
 hist.hist = aggregate.constructor("hist", operations, PROPERTIES)
 
 local function integer(value, name)
-  if type(value) ~= "number" or value ~= math.floor(value) or math.abs(value) > 2 ^ 53 then
+  if type(value) ~= "number" or value ~= math.floor(value) then
     error(("lhist: %s is a whole number, not %s"):format(name, text.shown(value)), 4)
+  end
+  if math.abs(value) > 2 ^ 53 then
+    error(("lhist: %s is at most 2^53 from 0, not %s"):format(name, text.plain(value)), 4)
   end
   return value
 end

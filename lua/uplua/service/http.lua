@@ -57,28 +57,28 @@ Server.__index = Server
 
 -- Sends STATUS and BODY, with HEADERS, { name = text }, by CONNECTION.
 function Server:send(connection, status, body, headers)
-  local C = self.library
-  local response = C.MHD_create_response_from_buffer(#body, ffi.cast("void *", ffi.cast("const char *", body)),
+  local mhd = self.library
+  local response = mhd.MHD_create_response_from_buffer(#body, ffi.cast("void *", ffi.cast("const char *", body)),
     MUST_COPY)
   if response == nil then return NO end
-  for name, text in pairs(headers or {}) do C.MHD_add_response_header(response, name, text) end
-  local sent = C.MHD_queue_response(connection, status, response)
-  C.MHD_destroy_response(response)
+  for name, text in pairs(headers or {}) do mhd.MHD_add_response_header(response, name, text) end
+  local sent = mhd.MHD_queue_response(connection, status, response)
+  mhd.MHD_destroy_response(response)
   return sent
 end
 
 -- Goes on with what the library has to do, now and when it wants.
 function Server:turn()
-  local C, daemon = self.library, self.daemon
+  local mhd, daemon = self.library, self.daemon
   if not daemon then return end
   self.timer.fn = nil
   self.turning = true
   repeat
     self.again = false
-    interpreted(C.MHD_run, daemon)
+    interpreted(mhd.MHD_run, daemon)
   until not self.again
   self.turning = false
-  local asked = C.MHD_get_timeout(daemon, self.milliseconds) == YES and tonumber(self.milliseconds[0]) / 1e3
+  local asked = mhd.MHD_get_timeout(daemon, self.milliseconds) == YES and tonumber(self.milliseconds[0]) / 1e3
   self:turn_at(loop.now() + math.min(asked or LONGEST, LONGEST))
 end
 
@@ -113,12 +113,12 @@ function Server:request(connection, url, method, upload_size, request)
   if method ~= "GET" and method ~= "HEAD" then
     return self:send(connection, 405, "only GET and HEAD are answered here\n", { Allow = "GET, HEAD" })
   end
-  local C = self.library
+  local mhd = self.library
   local function header(name)
-    local found = C.MHD_lookup_connection_value(connection, HEADER_KIND, name)
+    local found = mhd.MHD_lookup_connection_value(connection, HEADER_KIND, name)
     return found ~= nil and ffi.string(found) or nil
   end
-  C.MHD_suspend_connection(connection)
+  mhd.MHD_suspend_connection(connection)
   self.waiting[key] = connection
   self.handler({ path = ffi.string(url), header = header }, function(...)
     if not self.waiting[key] then return end -- the server has ended meanwhile
@@ -132,9 +132,9 @@ end
 -- { path =, header(name) → text or nil }; it calls answer(status, body, headers) once, now or later. Raises that the
 -- library is not there.
 function http.serve(socket, handler)
-  local C = load_library()
+  local mhd = load_library()
   local self = setmetatable({
-    library = C, handler = handler, milliseconds = ffi.new "unsigned long long[1]",
+    library = mhd, handler = handler, milliseconds = ffi.new "unsigned long long[1]",
     waiting = {}, -- the address of a connection that waits for its answer → it
     answers = {}, -- … of one that has it → { status, body, headers }
     timer = {},
@@ -146,7 +146,7 @@ function http.serve(socket, handler)
     loop.warn("a request is not answered: " .. tostring(result))
     return NO
   end)
-  self.daemon = C.MHD_start_daemon(bit.bor(USE_EPOLL, ALLOW_SUSPEND_RESUME), 0, nil, nil, self.callback, nil,
+  self.daemon = mhd.MHD_start_daemon(bit.bor(USE_EPOLL, ALLOW_SUSPEND_RESUME), 0, nil, nil, self.callback, nil,
     ffi.cast("int", OPTION_SOCKET), ffi.cast("int", socket:fd()),
     ffi.cast("int", OPTION_MEMORY), ffi.cast("size_t", MEMORY),
     ffi.cast("int", OPTION_CONNECTIONS), ffi.cast("unsigned", CONNECTIONS),
@@ -155,14 +155,14 @@ function http.serve(socket, handler)
     self.callback:free()
     error(("--serve %s: libmicrohttpd does not begin"):format(socket:shown()), 0)
   end
-  self.fd = C.MHD_get_daemon_info(self.daemon, INFO_EPOLL_FD).fd
+  self.fd = mhd.MHD_get_daemon_info(self.daemon, INFO_EPOLL_FD).fd
   loop.watch(self.fd, function() self:turn() end)
   return self
 end
 
 -- Ends the server with its connections. Who waits for an answer gets none.
 function Server:close()
-  local C, daemon = self.library, self.daemon
+  local mhd, daemon = self.library, self.daemon
   if not daemon then return end
   loop.unwatch(self.fd)
   for key, connection in pairs(self.waiting) do
@@ -172,8 +172,8 @@ function Server:close()
   self:turn()
   self.timer.fn = nil
   self.daemon = nil
-  C.MHD_quiesce_daemon(daemon) -- the socket is its owner's
-  interpreted(C.MHD_stop_daemon, daemon)
+  mhd.MHD_quiesce_daemon(daemon) -- the socket is its owner's
+  interpreted(mhd.MHD_stop_daemon, daemon)
   self.callback:free()
 end
 

@@ -41,7 +41,7 @@ local RESERVED = { le = true, quantile = true, overflow = true }
 
 local function check_name(name)
   if type(name) ~= "string" or not name:find "^[%a_][%w_]*$" then
-    return nil, ("'%s' is no name of a metric: letters, digits and _, no digit first"):format(tostring(name))
+    return nil, ("%s is no name of a metric: letters, digits and _, no digit first"):format(text.shown(name))
   end
   if name:find "^uplua_" then return nil, ("'%s': names that begin with uplua_ are uplua's own"):format(name) end
   if name:find "_bucket$" or name:find "_count$" or name:find "_sum$" then
@@ -55,8 +55,8 @@ local function check_labels(list)
   local seen = {}
   for _, label in ipairs(list) do
     if type(label) ~= "string" or not label:find "^[%a_][%w_]*$" or label:find "^__" then
-      return nil, ("'%s' is no name of a label: letters, digits and _, no digit and no __ first"):
-        format(tostring(label))
+      return nil, ("%s is no name of a label: letters, digits and _, no digit and no __ first"):
+        format(text.shown(label))
     end
     if RESERVED[label] then return nil, ("the label '%s' has a meaning of its own: name it otherwise"):format(label) end
     if seen[label] then return nil, ("the label '%s' stands there twice"):format(label) end
@@ -67,13 +67,13 @@ end
 
 local function check_unit(unit)
   if type(unit) == "string" and (UNITS[unit] or unit:find "^%l[%l_]*$") then return unit end
-  return nil, ("'%s' is no unit: ns, bytes, count, or a word that the name ends in, as in \"requests\""):
-    format(tostring(unit))
+  return nil, ("%s is no unit: ns, bytes, count, or a word that the name ends in, as in \"requests\""):
+    format(text.shown(unit))
 end
 
 local function check_type(kind)
   if BY_TYPE[kind] then return kind end
-  return nil, ("'%s' is neither \"counter\" nor \"gauge\""):format(tostring(kind))
+  return nil, ("%s is neither \"counter\" nor \"gauge\""):format(text.shown(kind))
 end
 
 local function check_buckets(range)

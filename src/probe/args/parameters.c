@@ -97,6 +97,11 @@ static bool is_rust(const struct site *site, const struct debugfunction *functio
 
 static int check(const struct site *site, const struct debugfunction *function, struct error *err)
 {
+    if (function->foreign && !function->of_rust && !strcmp(function->foreign, "Rust"))
+        return error_set(err, -EOPNOTSUPP,
+                         "%s is written in Rust, and its name does not tell whether it is called as C's functions are: "
+                         "use e.arg0 …, the registers",
+                         site->function);
     if (function->foreign && !function->of_rust && !function->of_go)
         return error_set(err, -EOPNOTSUPP,
                          "%s is written in %s, which has calling conventions of its own: e.args knows those of C and "
@@ -321,9 +326,10 @@ static struct function_result result_of_function(const struct site *site, uint64
     if (function.of_go)
         return (struct function_result){.why = "it is written in Go, whose functions may return several values"};
     if (function.foreign && !is_rust(site, &function))
-        return (struct function_result){
-            .why =
-                arena_format(arena, "it is written in %s, which has calling conventions of its own", function.foreign)};
+        return (struct function_result){.why = arena_format(arena, "it is written in %s, %s", function.foreign,
+                                                            strcmp(function.foreign, "Rust")
+                                                                ? "which has calling conventions of its own"
+                                                                : "and its name does not tell how it is called")};
     if (function.address != entry)
         return (struct function_result){.why = "it is a part of a function that is entered by a jump"};
     return (struct function_result){.type = result_of(function.result, arena)};

@@ -169,6 +169,11 @@ end
 
 local MOST_FUNCTIONS = 64 -- of a spec, of which each is looked up by itself, for its own arguments
 
+-- WHERE, "e.vars", with the field NAME, as Lua has it: local is a word of its own.
+local function field_of(where, name)
+  return (loadstring(("return %s.%s"):format(where, name)) and "%s.%s" or "%s[%q]"):format(where, name)
+end
+
 -- FOUND, parameters or variables of a function, which handlers have as fields of WHERE, as entries have arguments; nil:
 -- none are known.
 local function list_arguments(found, where)
@@ -177,7 +182,7 @@ local function list_arguments(found, where)
     local name = one.name or ("[%d]"):format(i)
     local there = one.place ~= "nowhere"
     list[i] = { name = name, type = there and one.type or "?",
-      source = there and where .. (one.name and "." or "") .. name or one.type }
+      source = there and (one.name and field_of(where, name) or where .. name) or one.type }
   end
   return #list > 0 and list or nil
 end
