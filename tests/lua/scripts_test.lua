@@ -227,6 +227,7 @@ for _, event in ipairs { "cpu-clock:u", "perf:cpu-clock", "perf:cpu-clock:10ms",
   -- A sample may hit the program while it begins or ends, as above.
   local said = run.err:gsub("  %d+ × stack incomplete: its memory could not be read\n", "")
   said = said:gsub("  %d+ × stack incomplete: a frame's mapping was not known\n", "")
+  said = said:gsub("  %d+ × stack with frames marked as guessed[^\n]*\n", "")
   said = said:gsub("^uplua: not everything was seen:\n$", "")
   like(said, "^u?p?l?u?a?:?[^\n]*\n?$", event .. " is an event of perf's")
   like(run.out, "\n%d+ samples? in %d+ functions?[^\n]*; all of busy %(pid %d+%)", event .. " is sampled")
