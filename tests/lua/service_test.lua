@@ -43,6 +43,8 @@ local run = served([[
   up.metric("load", function() return { a = 0.5, b = 2^60, c = -1 } end)
   up.metric("ticks", function() return 3 end, { type = "counter", unit = "requests" })
   up.metric("broken", function() error "no luck" end)
+  up.metric("texts", function() return { a = "text" } end)
+  up.metric("again", h, { unit = "seconds" })
 ]], [[
   run
   await 'ask /metrics | grep -q "^steps_count 23$"' $uplua
@@ -80,6 +82,9 @@ is(ends, 26, "… of a constant number")
 like(text, '\ntime_seconds_bucket{le="1.023e%-06"} 0\n', "le is inclusive")
 like(text, '\nsteps_bucket{le="%-1"} 0\nsteps_bucket{le="9"} %d+\nsteps_bucket{le="19"} %d+\n' ..
   'steps_bucket{le="29"} 23\nsteps_bucket{le="%+Inf"} 23\n', "buckets of equal steps")
+like(text, '\nagain_seconds_bucket{le="1.023e%-06"} 0\n', "a unit that is named, too, is the same")
+ok(not text:find "\ntexts", "what is no number is left out")
+like(text, '\nuplua_metric_errors_total{metric="texts"} [1-9]', "… and counted")
 like(text, '\n# TYPE size_bytes_min gauge\nsize_bytes_min{key="%d+"} %d+\n', "stats are gauges")
 like(text, "\nlevel 7\n", "a var")
 like(text, '\nload{key="a"} 0.5\n', "a function's table")
@@ -161,6 +166,10 @@ refused('up.metric("x", n, { labels = { "a", "a" } })', "metric x: option 'label
 refused('up.metric("x", n, { label = { "a" } })', "metric x: unknown option 'label'; did you mean 'labels'?")
 refused('up.metric("x", n) up.metric("x_total", n)', "metric x_total: x_total is there already")
 refused('up.metric("x_count", n)', "metric: 'x_count': what ends in _bucket, _count or _sum is of a histogram")
+refused('up.metric("x", hist { unit = "ns" }, { unit = "bytes" })',
+  "metric x: option 'unit': it counts ns, which are exported as seconds")
+refused('up.metric("x", lhist(0, 1000, 1))',
+  "metric x: 1001 buckets are too many, since each is a series of its own: at most 200; use hist, or larger steps")
 refused('up.metric("x", n, { type = "gauge" })', "metric x: option 'type' is for functions")
 refused('up.metric("x", n, { buckets = { 1, 8 } })', "metric x: option 'buckets' is for hist and hdr")
 like(target.uplua("--serve nowhere -e 'print(1)'").err, "^uplua: %-%-serve: 'nowhere' is nowhere to listen at; give ",

@@ -53,8 +53,7 @@ local function number(value, divisor)
   if value == nil then return nil end
   if type(value) == "boolean" then return value and "1" or "0" end
   if divisor == 1 and type(value) == "cdata" then return (tostring(value):gsub("U?LL$", "")) end
-  value = tonumber(value)
-  if not value then return nil end
+  value = tonumber(value) or error("its values are no numbers", 0)
   value = value / divisor
   if value ~= value then return "NaN" end
   if value == math.huge or value == -math.huge then return value > 0 and "+Inf" or "-Inf" end

@@ -40,7 +40,8 @@ local USE_EPOLL, ALLOW_SUSPEND_RESUME = 512, 8192 + 1024
 local OPTION_END, OPTION_MEMORY, OPTION_CONNECTIONS, OPTION_PATIENCE, OPTION_SOCKET = 0, 1, 2, 3, 12
 local INFO_EPOLL_FD, HEADER_KIND, MUST_COPY, YES, NO = 3, 1, 2, 1, 0
 
-local function load_library()
+-- load_library() → libmicrohttpd. Raises that it is not there, and how it is had.
+function http.load_library()
   for _, name in ipairs { "libmicrohttpd.so.12", "libmicrohttpd.so" } do
     local ok, library = pcall(ffi.load, name)
     if ok then return library end
@@ -132,7 +133,7 @@ end
 -- { path =, header(name) → text or nil }; it calls answer(status, body, headers) once, now or later. Raises that the
 -- library is not there.
 function http.serve(socket, handler)
-  local mhd = load_library()
+  local mhd = http.load_library()
   local self = setmetatable({
     library = mhd, handler = handler, milliseconds = ffi.new "unsigned long long[1]",
     waiting = {}, -- the address of a connection that waits for its answer → it

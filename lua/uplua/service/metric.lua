@@ -104,15 +104,27 @@ local function ends_of(s, unit, range)
   return ends
 end
 
+-- What is exported of the unit GIVEN (nil: nothing is said of it): its name, and how many of GIVEN are one.
+local function exported(given)
+  local known = UNITS[given]
+  if known then return known[1], known[2] end
+  return given, 1
+end
+
 -- The family of SOURCE, an object or a function, called NAME.
 local function new_family(name, source, options)
   local is_function = type(source) == "function"
   local kind = is_function and BY_TYPE[options.type or "gauge"] or KINDS[source.kind]
   local s = not is_function and object.state(source) or {}
-  local given = options.unit or s.unit
-  local unit, divisor = given, 1
-  if UNITS[given] then unit, divisor = UNITS[given][1], UNITS[s.unit or options.unit][2] end
-  local base = name:gsub("_total$", kind == COUNTER and "" or "_total")
+  local unit, divisor = exported(s.unit)
+  if options.unit then
+    local wanted, of_wanted = exported(options.unit)
+    if unit and unit ~= wanted then
+      error(("metric %s: option 'unit': it counts %s, which are exported as %s"):format(name, s.unit, unit), 3)
+    end
+    unit, divisor = wanted, unit and divisor or of_wanted
+  end
+  local base = kind == COUNTER and name:gsub("_total$", "") or name
   if unit and not base:find("_" .. unit .. "$") then base = base .. "_" .. unit end
   return {
     name = base, type = kind.type, suffixes = kind.suffixes, unit = unit, divisor = divisor, labels = options.labels,
@@ -137,8 +149,8 @@ function metric.metric(name, source, options)
     error(("metric %s: option 'buckets' is for hist and hdr"):format(name), 2)
   end
   if family.ends and #family.ends > MOST_BUCKETS then
-    error(("metric %s: %d buckets are too many for a histogram of Prometheus, each a series: use hist or " ..
-      "larger steps, at most %d"):format(name, #family.ends, MOST_BUCKETS), 2)
+    error(("metric %s: %d buckets are too many, since each is a series of its own: at most %d; use hist, or larger " ..
+           "steps"):format(name, #family.ends, MOST_BUCKETS), 2)
   end
   local mine = own()
   for _, suffix in ipairs(family.suffixes) do

@@ -17,8 +17,10 @@ local own = run.part(function()
   return { socket = nil, server = nil, errors = {} } -- errors: name of a metric → how many, and what was told
 end)
 
--- begin(address): listens there. What connects waits until start. Raises why that cannot be.
+-- begin(address): listens there. What connects waits until start. Raises why that cannot be, before anything is
+-- attached.
 function server.begin(address)
+  http.load_library()
   local ok, socket = pcall(core.listener.open, address)
   if not ok then error("--serve: " .. tostring(socket), 0) end
   own().socket = socket
