@@ -60,6 +60,13 @@ start() {
     tmux new-session -d -x "$width" -y "$height" "cd '$D/top' && ./uplua$1; echo \"status \$?\"; exec cat" \; set status off
 }
 
+# resize WIDTH HEIGHT; a live view has drawn itself anew then: its last line is the terminal's
+resize() {
+    tmux resize-window -x "$1" -y "$2"
+    last=$(($2 - 1))
+    [ "$(tmux display-message -p '#{alternate_on}')" = 0 ] || await '[ "$(tmux capture-pane -p -S "$last")" ]'
+}
+
 # play FILE: checks each screen of the session
 play() {
     file=$1 session=$(basename "$1" .txt) number=0 expected='' in_screen=
@@ -85,7 +92,7 @@ play() {
             until_prompt
             ;;
         start*) start "${line#start}" ;;
-        'resize '*) tmux resize-window -x "$(echo "${line#resize }" | cut -d' ' -f1)" -y "${line##* }" ;;
+        'resize '*) resize ${line#resize } ;;
         '> '*)
             tmux send-keys -l "${line#> }" && until_typed
             tmux send-keys Enter && until_prompt

@@ -3,8 +3,8 @@ local tap = require "tap"
 local target = require "target"
 local is, like = tap.is, tap.like
 
--- Runs ./uplua ARGUMENTS beside `pid_reuse MODE`, of which $FIRST, $SECOND and $MAIN are the numbers, until that has
--- done its work.
+-- Runs ./uplua ARGUMENTS beside `pid_reuse MODE`, of which $FIRST, $SECOND and $MAIN are the numbers (of `outside`
+-- $FIRST alone), until that has done its work.
 local function beside(mode, arguments)
   return target.shell(([[
     set -m
@@ -52,6 +52,11 @@ is(seen(beside("threads", "--tid $FIRST,$SECOND" .. COUNTED)), "23\t23\t23\t23\t
 is(seen(beside("processes", "--follow -p $MAIN" .. COUNTED)), "124\t124\t124\t124\t124",
   "with --follow one that the target has started is, whatever its number was")
 
+local run = beside("outside", "--follow -p $FIRST" .. COUNTED)
+local attempts = run.target:match "done (%d+)"
+is(seen(run), ("\t%s"):format(attempts):rep(5):sub(2),
+  "a stranger's process with the number of one that has just ended is none of the target's")
+
 -- Scripts that keep something by number. Not each of their switches is told on all machines (doc/internals.md, Other
 -- kernels); what is told must be the target's.
 local function script(mode, target_option, name, options)
@@ -60,7 +65,7 @@ local function script(mode, target_option, name, options)
     :format(target_option, options, name))
 end
 
-local run = script("threads", "-p $MAIN", "offcputime", [["--min", "100ms"]])
+run = script("threads", "-p $MAIN", "offcputime", [["--min", "100ms"]])
 like(run.out, " off the CPU in %d+ stack", "offcputime")
 is(run.out:find "first", nil, "the end of a thread is no wait, which the next one with its number would end")
 run = script("processes", "-p $FIRST,$SECOND", "runqlat", [["--by-process"]])

@@ -69,7 +69,7 @@ for line in truth.out:gmatch "[^\n]+" do
 end
 is(#unanswered, UNANSWERED, "the program has left out so many")
 
-local spans, wrong, out_of_range, sum, slow_known = 0, 0, 0, 0, 0
+local spans, wrong, out_of_range, sum, slow_known = 0, 0, {}, 0, 0
 for i, elapsed, first, second, name, again, between in truth.out:gmatch
   "span (%d+) (%d+) (%d+) (%d+) (request %d+) (%d+) (%d+)" do
   local request = known[tonumber(i)]
@@ -77,7 +77,8 @@ for i, elapsed, first, second, name, again, between in truth.out:gmatch
   local legs = tonumber(first) + tonumber(second)
   if name ~= "request " .. i or again ~= i or elapsed ~= between or legs ~= tonumber(elapsed) then wrong = wrong + 1 end
   if not request or tonumber(elapsed) < request.inner or tonumber(elapsed) > request.outer then
-    out_of_range = out_of_range + 1
+    out_of_range[#out_of_range + 1] = ("%d: %s, not %d to %d"):format(i, elapsed, request and request.inner or -1,
+      request and request.outer or -1)
   end
   if tonumber(elapsed) >= 10000000 then slow_known = slow_known + 1 end
   known[tonumber(i)] = nil
@@ -85,7 +86,8 @@ end
 is(spans, REQUESTS - UNANSWERED, "each answered request is a span")
 is(next(known), nil, "of its own")
 is(wrong, 0, "what each side kept, and the legs, are its own")
-is(out_of_range, 0, "and lasts no less than between the probes, and no more than around them, by the program's clock")
+is(table.concat(out_of_range, "; "), "",
+  "and lasts no less than between the probes, and no more than around them, by the program's clock")
 is(truth.out:match "in the kernel%s+(%d+)", tostring(REQUESTS - UNANSWERED), "done() runs for each in the kernel")
 is(truth.out:match "in the kernel%s+%d+%s+(%d+)", tostring(sum), "with the same times")
 is(tonumber(truth.out:match "slow%s+(%d+)"), slow_known, "slow() tells of those that took as long as it says")

@@ -3,7 +3,9 @@
  *
  *   pid_reuse processes   has two children; the first ends, and a stranger gets its number
  *   pid_reuse threads     the same with threads
- *   pid_reuse             says why it cannot do either, if it cannot
+ *   pid_reuse outside     a child's child calls hit() once and ends, and 23 times another process gets its number at
+ * once: the main process's next child, which does the same. It prints "ready" and the first child's number, waits for a
+ * byte and prints "done" pid_reuse             says why it cannot do either, if it cannot
  *
  * It prints "ready", the two numbers and its own, and waits for a byte. Then the first of the two calls hit() 23 times,
  * sleeps each time, and ends; 0.2 s later the stranger does the same 101 times; "done" is printed, and the end of the
@@ -134,6 +136,57 @@ static void start_stranger(void)
         exit(1);
 }
 
+/* Takes the number of each child that the first child has, and had. */
+static int take_numbers(void)
+{
+    int order[2], took[2];
+    char byte = 0;
+    if (pipe(order) || pipe(took))
+        return 1;
+    pid_t first_child = fork();
+    if (!first_child) {
+        close(order[1]);
+        while (read(order[0], &byte, 1) == 1) {
+            pid_t child = fork();
+            if (!child) {
+                hit(0);
+                _exit(0);
+            }
+            if (waitpid(child, NULL, 0) != child || write(took[1], &child, sizeof child) != sizeof child)
+                _exit(1);
+        }
+        _exit(0);
+    }
+    printf("ready %d\n", (int)first_child);
+    fflush(stdout);
+    if (read(0, &byte, 1) != 1)
+        return 1;
+    int taken = 0, attempts = 0;
+    while (attempts < ATTEMPTS && taken < HITS) {
+        if (write(order[1], &byte, 1) != 1 || read(took[0], &wanted, sizeof wanted) != sizeof wanted)
+            return 1;
+        int file = open(last_number, O_WRONLY | O_CLOEXEC);
+        if (file < 0 || dprintf(file, "%d", (int)wanted - 1) < 0)
+            return 1;
+        close(file);
+        pid_t child = fork();
+        if (!child) {
+            hit(0);
+            _exit(0);
+        }
+        waitpid(child, NULL, 0);
+        taken += child == wanted;
+        attempts++;
+    }
+    printf("done %d\n", attempts);
+    fflush(stdout);
+    while (read(0, &byte, 1) > 0)
+        continue;
+    close(order[1]);
+    waitpid(first_child, NULL, 0);
+    return taken < HITS;
+}
+
 static pid_t number(void)
 {
     pid_t number = 0;
@@ -150,6 +203,8 @@ int main(int argc, char **argv)
         printf("cannot write %s: %s\n", last_number, strerror(errno));
     if (argc < 2)
         return 0;
+    if (!strcmp(argv[1], "outside"))
+        return take_numbers();
     if (pipe(byte_for_first) || pipe(end_for_second) || pipe(first_number))
         return 1;
     struct running one = start(first, NULL);

@@ -33,8 +33,15 @@ function follow.begin(raw_tracepoint)
   mine.followed = mine.followed
     or object.advise(hash.hash { max = MOST, key = "i64", value = "u64" }, "trace fewer processes")
   local followed = mine.followed
-  raw_tracepoint.of_processes("task_newtask", function(e)
-    if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 then followed[e.args.task.pid] = e.args.task.start_boottime end
+  -- A stranger's process, too: one of the list may have had its number less than WITHIN ago, where somebody asks for
+  -- numbers (/proc/sys/kernel/ns_last_pid).
+  raw_tracepoint.all_processes("task_newtask", function(e)
+    if bit.band(e.args.clone_flags, CLONE_THREAD) ~= 0 then return end
+    if e.traced then
+      followed[e.args.task.pid] = e.args.task.start_boottime
+    else
+      followed[e.args.task.pid] = nil
+    end
   end)
   -- Not yet at its exit, where other handlers may still want to know it; by now its number may have been given away
   -- again. The kernel says it from whatever process runs by then, and of some no program is told (on virtual machines

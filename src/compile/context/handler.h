@@ -54,7 +54,7 @@ struct handler {
     bool raw;
     int call;        /* … whose number this is: for the others nothing runs; negative: of any (bpf/system_calls.h) */
     bool unfiltered; /* runs whoever is traced */
-    /* uplua's own: it runs in the processes that are traced, whatever holds for their threads … */
+    /* uplua's own: which processes are traced matters to it, whatever holds for their threads … */
     bool of_processes;
     bool of_every_cpu;     /* … and on CPUs that are not traced */
     bool no_registers;     /* of a provider with registers: those of its context tell nothing */

@@ -277,11 +277,13 @@ struct operand filter_asked(struct lower *lower)
 {
     struct program *program = lower->program;
     const struct compile_options *options = lower->function->options;
-    if (!lower->function->handler->unfiltered || !(narrows_for_life(options, false) || narrows_by_turns(options)))
+    bool of_processes = lower->function->handler->of_processes, by_turns = !of_processes && narrows_by_turns(options);
+    if (!lower->function->handler->unfiltered || !(narrows_for_life(options, of_processes) || by_turns))
         return operand_immediate(1); /* else the handler does not run */
     struct machine_block *no = machine_block(program), *join = machine_block(program);
-    expect_for_life(lower, false, no);
-    expect_now(lower, no);
+    expect_for_life(lower, of_processes, no);
+    if (by_turns)
+        expect_now(lower, no);
     machine_jump(program, join);
     machine_place(program, no);
     machine_continue(program, join);

@@ -98,6 +98,12 @@ function raw_tracepoint.of_processes(name, handler)
   declare_raw(name, name, found, handler, { of_processes = true, of_every_cpu = true })
 end
 
+-- The same: HANDLER runs in all processes; e.traced says whether one is traced, whatever holds for its threads.
+function raw_tracepoint.all_processes(name, handler)
+  local found = find_raw(name)
+  declare_raw(name, name, found, handler, { unfiltered = true, of_processes = true, of_every_cpu = true })
+end
+
 -- What stands for the probe of a program that no handler has, at the raw tracepoint EVENT; WHERE: a text for --explain.
 function raw_tracepoint.own(event, where)
   return {
