@@ -80,27 +80,32 @@ if interval < 1000 then up.args.fail("interval: a report every %s would never en
 local count = tonumber(options[2] or math.huge)
 if not count or count < 1 then up.args.fail("count: '%s' is not a number of reports", options[2]) end
 if options.sample < 1 then up.args.fail("--sample: one block in %d cannot be followed", options.sample) end
-if options.min_size and options.max_size and options.min_size > options.max_size then
-  up.args.fail("no block has at least %d and at most %d bytes", options.min_size, options.max_size)
-end
+local MIN, MAX = options.min_size or 0, options.max_size or 2 ^ 52
+if MIN > MAX then up.args.fail("no block has at least %d and at most %d bytes", MIN, MAX) end
 if options.max < 1 then up.args.fail("--max: there must be room for a block") end
+
+-- The option NAME goes without the OTHERS.
+local function choose(name, others)
+  for _, other in ipairs(others) do
+    if options[other] and options[other] ~= 0 then
+      up.args.fail("--%s and --%s: choose one", name, (other:gsub("_", "-")))
+    end
+  end
+end
+
 local proves = options.prove or options.stop or options.fail_on_leak or options.fail_on_suspect
 if proves and (options.sample > 1 or options.min_size or options.max_size) then
   up.args.fail("--prove needs all blocks: without --sample, --min-size and --max-size")
 end
+if proves then choose("prove", { "older", "gc", "growth", "difference", "combined_only" }) end
 if options.prove == 0 then up.args.fail("--prove: nothing can be told after no pass") end
-if options.growth and options.difference then up.args.fail("--growth and --difference: choose one") end
-local WHAT = { ["function"] = "Function", module = "Module", line = "Function" }
-if options.by and not WHAT[options.by] then
+if options.growth then choose("growth", { "difference" }) end
+if options.by and not ({ ["function"] = true, module = true, line = true })[options.by] then
   up.args.fail("--by: '%s' is none of function, module, line", options.by)
 end
-local shape = options.tree and "--tree" or options.by and "--by"
-for _, other in ipairs { "by", "combined_only", "difference" } do
-  if shape and shape ~= "--" .. other and options[other] then
-    up.args.fail("%s and --%s: choose one", shape, (other:gsub("_", "-")))
-  end
-end
-if options.wrapper[1] and not shape then up.args.fail("--wrapper is for --tree and --by") end
+local shaped = options.tree and "tree" or options.by and "by"
+if shaped then choose(shaped, { shaped == "tree" and "by" or "tree", "combined_only", "difference" }) end
+if options.wrapper[1] and not shaped then up.args.fail("--wrapper is for --tree and --by") end
 options.older = math.max(options.older, options.gc)
 files.check(options)
 
@@ -108,13 +113,7 @@ files.check(options)
 
 local allocations, frees = up.count(), up.count()
 
--- Only blocks of MIN to MAX bytes.
-local function of_size(min, max)
-  return function(e, address, bytes) return bytes >= min and bytes <= max end
-end
-
-local follow -- nil: all
-if options.min_size or options.max_size then follow = of_size(options.min_size or 0, options.max_size or 2 ^ 52) end
+local function is_of_size(e, address, bytes) return bytes >= MIN and bytes <= MAX end
 
 local function warn(message) io.stderr:write("mallocleak: ", message, "\n") end
 
@@ -122,7 +121,8 @@ local trace, prove_last
 up.at_stop(function() if prove_last then prove_last() end end) -- before the trace's own, which ends the following
 
 trace = allocators.trace({
-  blocks = options.max, option = "--max", stack = true, sample = options.sample, follow = follow, warn = warn,
+  blocks = options.max, option = "--max", stack = true, sample = options.sample, warn = warn,
+  follow = (options.min_size or options.max_size) and is_of_size or nil,
   peak = options.peak, totals = options.pprof ~= nil,
 }, {
   allocated = function() allocations:inc() end,
@@ -183,67 +183,16 @@ local function write_data(list, sum, now)
   return blocks:data(rows)
 end
 
--- --tree and --by -----------------------------------------------------------------------------------------------------
-
-local BYTES, BLOCKS = { "bytes", "Bytes", "count" }, { "blocks", "Blocks", "count" }
-local SHARE = { "share", "Share", "percent" }
-
-local steps = view.new {
-  { "depth", "Depth", "number" }, { "name", "Function" }, { "bytes", "Bytes", "bytes" }, BLOCKS, SHARE, top = 0,
-}
-local tree = view.new { BYTES, BLOCKS, SHARE, { "shown", "Allocating function, and who calls it" }, top = 0 }
-
--- Prints the tree of LIST under HEADING, which may be nil.
-local function print_tree(list, heading)
-  local rows, rest = heap.tree(list, { top = options.top, wrappers = options.wrapper })
-  for _, one in ipairs(rows) do
-    one.shown = ("  "):rep(one.branch and one.depth - 1 or one.depth) .. (one.branch and "- " or "") .. one.name
-  end
-  if steps:data(rows, heading) then return end
-  if heading then up.printf("   %s:\n", heading) end
-  if rows[1] then tree:print(rows) end
-  if rest.ways > 0 then
-    up.printf("\n   and %s with %s in %s\n", plural(rest.ways, "more way to allocations", "more ways to allocations"),
-      plural(rest.bytes, "byte"), plural(rest.blocks, "block"))
-  end
-  if rows[1] then up.printf("\n") end
-end
-
-local function new_table(with_rate)
-  return view.new {
-    BYTES, BLOCKS, SHARE, with_rate and { "rate", "A second", "bytes" }, { "stacks", "Stacks", "count" },
-    { "name", WHAT[options.by] }, options.by == "line" and { "at", "Line" },
-    options.by ~= "module" and { "module", "File" }, top = options.top,
-  }
-end
-local by_site = options.by and { [true] = new_table(true), [false] = new_table(false) }
-
--- Prints the table of LIST under HEADING, which may be nil; of what is held at NOW also how much for each second.
-local function print_table(list, heading, now)
-  local rows = heap.sites(list, options.by, { wrappers = options.wrapper })
-  for _, row in ipairs(rows) do row.rate = now and rate_of(row.bytes, now) end
-  local shown = by_site[now ~= nil]
-  if shown:data(rows, heading) then return end
-  if heading then up.printf("   %s:\n", heading) end
-  if rows[1] then shown:print(rows) end
-  if options.top > 0 and #rows > options.top then
-    local bytes, blocks_left = 0, 0
-    for i = options.top + 1, #rows do bytes, blocks_left = bytes + rows[i].bytes, blocks_left + rows[i].blocks end
-    up.printf("\n   and %s with %s in %s\n", plural(#rows - options.top, "more row"), plural(bytes, "byte"),
-      plural(blocks_left, "block"))
-  end
-  if rows[1] then up.printf("\n") end
-end
-
-local function print_shape(list, heading, now)
-  if options.tree then print_tree(list, heading) else print_table(list, heading, now) end
-end
-
 local growth, before = heap.growth(), nil
+local print_shape = shaped and heap.printer { -- nil or false: one entry for each stack
+  tree = options.tree, by = options.by or nil, top = options.top, wrappers = options.wrapper,
+}
 
 local function print_stacks(list, sum, now)
   if options.growth then list = growth:growing(list) end
-  if shape and (list[1] or not options.growth) then return print_shape(list, nil, now) end
+  if print_shape and (list[1] or not options.growth) then
+    return print_shape(list, nil, function(bytes) return rate_of(bytes, now) end)
+  end
   if write_data(list, sum, now) then return end
   if options.growth and #list == 0 then up.printf("   no stack grows from report to report, as far as is known\n") end
   if not (options.difference and before) then
@@ -275,7 +224,7 @@ local function print_peak()
   sum.bytes = sum.bytes * options.sample
   up.printf("\n   peak: %s, after %s\n\n", plural(sum.bytes, "byte"),
     text.time(math.max(sum.at - trace:began_at(), 0)))
-  if shape then return print_shape(scale(list)) end
+  if print_shape then return print_shape(scale(list)) end
   print_lines(heap.held(scale(list), { top = options.top, combined = options.combined_only, sum = sum }))
 end
 
@@ -284,16 +233,12 @@ end
 local how = { passes = tonumber(options.prove), stop = options.stop == true and "100ms" or options.stop or nil }
 local proof -- the last one that tells of a process
 
-local function is_known(of)
-  for _, process in ipairs(of.processes) do
-    if not process.failed then return true end
-  end
-  return false
-end
-
 -- Takes OF for the proof unless its processes had ended by then and an earlier one knows of them.
 local function take_proof(of)
-  if is_known(of) or not proof then proof = of end
+  for _, process in ipairs(of.processes) do
+    if not process.failed then proof = of end
+  end
+  proof = proof or of
 end
 
 local proven = view.new {
@@ -308,7 +253,7 @@ local function print_proof(now)
   reports = reports + 1
   print_header(now)
   if now - proof.ended > 1e9 then up.printf("   as it was %s before the end:\n", text.time(now - proof.ended)) end
-  if not shape then
+  if not print_shape then
     if not proven:data(heap.rows(proof)) then print_lines(heap.lines(proof, options.top)) end
     return
   end

@@ -24,6 +24,7 @@ local profile      = require "uplua.heap.profile"
 local report       = require "uplua.heap.report"
 local rows         = require "uplua.heap.rows"
 local run          = require "uplua.base.run"
+local shape        = require "uplua.heap.shape"
 local sites        = require "uplua.heap.sites"
 local space        = require "uplua.allocators.space"
 local text         = require "uplua.base.text"
@@ -244,6 +245,20 @@ function heap.sites(list, by, options)
     error(('heap.sites: the second argument is "function", "module" or "line", not %s'):format(text.shown(by)), 2)
   end
   return sites.table(list, by, option_table.read("heap.sites", options, SITES))
+end
+
+local PRINTER = {
+  tree = option_table.boolean, by = option_table.check('"function", "module" or "line"', function(value)
+    return sites.APART[value] and value or nil
+  end), top = SITES.top, wrappers = SITES.wrappers,
+}
+
+-- printer(options) → a function that prints lists as the tree, or the table by what is said, or writes them as data
+-- (uplua.heap.shape).
+function heap.printer(options)
+  local read = option_table.read("heap.printer", options, PRINTER)
+  if not read.tree == not read.by then error("heap.printer: one of the options tree and by is expected", 2) end
+  return shape.new(read)
 end
 
 -- profile(held, [totals, [proof]]) → what is held by stack, for uplua.flame, uplua.folded and uplua.pprof, and how the

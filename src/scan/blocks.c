@@ -92,6 +92,14 @@ static int sort(struct blocks *blocks)
     return code;
 }
 
+static bool is_sorted(const struct blocks *blocks)
+{
+    for (size_t i = 1; i < blocks->count; i++)
+        if (blocks->items[i - 1].address > blocks->items[i].address)
+            return false;
+    return true;
+}
+
 /* Of blocks at one address, of which a missed free leaves the older one, only the newest counts. */
 static void drop_doubles(struct blocks *blocks)
 {
@@ -117,7 +125,7 @@ int blocks_load(struct blocks *blocks, const struct map *map, const struct scan_
 
 int blocks_index(struct blocks *blocks)
 {
-    int code = blocks->count ? sort(blocks) : 0;
+    int code = is_sorted(blocks) ? 0 : sort(blocks);
     if (code)
         return code;
     drop_doubles(blocks);

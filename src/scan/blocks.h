@@ -27,6 +27,9 @@ enum chunk_kind {
     CHUNK_FREE,     /* free, and known as such by the next one's header */
     CHUNK_FAST,     /* in a fast bin */
     CHUNK_CACHED,   /* in a thread's cache */
+    CHUNK_TOP,      /* the rest of a heap: free, too */
+    CHUNK_ARENA,    /* no chunk, but where an arena has its lists of those that are free */
+    CHUNK_KINDS
 };
 
 /* An allocator's chunk as a block: its number of stacks tells kind and size. */
@@ -38,7 +41,7 @@ struct blocks {
     struct scan_block *items; /* by ascending address */
     uint64_t *starts;         /* their addresses once more: what is searched */
     size_t count, capacity;
-    bool chunks; /* of an allocator, by its headers (scan/glibc_heap.h): what is in those that are free is nothing */
+    bool chunks; /* of an allocator, by its headers (scan/glibc_heap.h): what is in others than USED is nothing */
 };
 
 /* NO_BLOCK and above are no numbers of blocks. */

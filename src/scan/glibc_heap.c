@@ -14,7 +14,7 @@ enum {
     SMALLEST = 32, /* a chunk */
     ALIGNMENT = 16,
     PAGE = 4096,
-    WINDOW = 64 << 10,
+    WINDOW = 1 << 20,       /* larger pieces are read faster */
     MOST_BEFORE = 64 << 10, /* that may lie before the first chunk: a static program's thread-local variables */
 };
 #endif
@@ -47,11 +47,13 @@ struct reader {
 
 /* --- words --- */
 
-/* Into *WORD what is at ADDRESS. False where it cannot be read. */
+/* Into *WORD what is at ADDRESS, where words are asked for one after the other. False where it cannot be read. */
 static bool word_at(struct reader *reader, uint64_t address, uint64_t *word)
 {
     if (address - reader->window >= reader->length || reader->length - (address - reader->window) < sizeof *word) {
-        ssize_t got = process_memory_read(reader->memory, NULL, address, reader->bytes, WINDOW);
+        if (process_memory_is_late(reader->memory))
+            reader->code = -ETIMEDOUT;
+        ssize_t got = reader->code ? 0 : process_memory_read(reader->memory, NULL, address, reader->bytes, WINDOW);
         reader->window = address;
         reader->length = got > 0 ? (size_t)got : 0;
         if (reader->length < sizeof *word)
@@ -66,9 +68,15 @@ static bool read_all(struct reader *reader, uint64_t address, void *to, size_t s
     return process_memory_read(reader->memory, NULL, address, to, size) == (ssize_t)size;
 }
 
+/* The same as word_at, of a word by itself. */
+static bool word_alone(struct reader *reader, uint64_t address, uint64_t *word)
+{
+    return read_all(reader, address, word, sizeof *word);
+}
+
 /* --- chunks --- */
 
-static void add_chunk(struct reader *reader, uint64_t address, uint64_t size, bool mapped, enum chunk_kind kind)
+static void add(struct reader *reader, uint64_t address, uint64_t bytes, enum chunk_kind kind, uint64_t size)
 {
     struct blocks *blocks = reader->blocks;
     if (reader->code)
@@ -78,11 +86,14 @@ static void add_chunk(struct reader *reader, uint64_t address, uint64_t size, bo
     else if (!array_room(&blocks->items, blocks->count, &reader->capacity, sizeof *blocks->items))
         reader->code = -ENOMEM;
     else
-        blocks->items[blocks->count++] = (struct scan_block){
-            .address = address + HEADER,
-            .bytes = size - (mapped ? HEADER : HEADER / 2), /* with the first word of the next one, if there is one */
-            .stack = CHUNK_STACK(kind, size),
-        };
+        blocks->items[blocks->count++] =
+            (struct scan_block){.address = address, .bytes = bytes, .stack = CHUNK_STACK(kind, size)};
+}
+
+static void add_chunk(struct reader *reader, uint64_t address, uint64_t size, bool mapped, enum chunk_kind kind)
+{
+    /* With the first word of the next one, if there is one. */
+    add(reader, address + HEADER, size - (mapped ? HEADER : HEADER / 2), kind, size);
 }
 
 static void damage(struct reader *reader, uint64_t address)
@@ -92,10 +103,10 @@ static void damage(struct reader *reader, uint64_t address)
 }
 
 /*
- * Where the chunks from START on come to their end: TOP, or END where that is 0 (the last one reaches it), or what
- * marks the end of an arena's heap that is not its last. With ADD they are taken. 0 where they do not.
+ * Takes the chunks from START on. Where they come to their end: TOP, or the last one before END where that is 0, or
+ * what marks the end of an arena's heap that is not its last. 0 where they do not: *STUCK is the last one, not taken.
  */
-static uint64_t follow(struct reader *reader, uint64_t start, uint64_t end, uint64_t top, bool add)
+static uint64_t follow(struct reader *reader, uint64_t start, uint64_t end, uint64_t top, uint64_t *stuck)
 {
     uint64_t address = start, size, next;
     while (word_at(reader, address + 8, &size)) {
@@ -110,12 +121,10 @@ static uint64_t follow(struct reader *reader, uint64_t start, uint64_t end, uint
             return address;
         if (!word_at(reader, address + bytes + 8, &next))
             break;
-        if (add)
-            add_chunk(reader, address, bytes, false, next & PREVIOUS_USED ? CHUNK_USED : CHUNK_FREE);
+        add_chunk(reader, address, bytes, false, next & PREVIOUS_USED ? CHUNK_USED : CHUNK_FREE);
         address += bytes;
     }
-    if (add)
-        damage(reader, address);
+    *stuck = address;
     return 0;
 }
 
@@ -141,7 +150,7 @@ static uint64_t size_of(const struct scan_block *block)
 static uint64_t next_in_list(struct reader *reader, uint64_t address, uint64_t offset)
 {
     uint64_t word;
-    if (!word_at(reader, address, &word))
+    if (!word_alone(reader, address, &word))
         return 1;
     uint64_t mangled = word ^ address >> 12;
     if (!mangled || !word)
@@ -218,8 +227,8 @@ static void mark_fast(struct reader *reader, uint64_t address)
 static bool is_arena(struct reader *reader, uint64_t address, uint64_t top)
 {
     uint64_t found, first, next;
-    return word_at(reader, address + TOP, &found) && found == top && word_at(reader, address + BINS, &first) && first &&
-           first % 8 == 0 && word_at(reader, address + NEXT, &next) && next && next % 8 == 0;
+    return word_alone(reader, address + TOP, &found) && found == top && word_alone(reader, address + BINS, &first) &&
+           first && first % 8 == 0 && word_alone(reader, address + NEXT, &next) && next && next % 8 == 0;
 }
 
 /* Where the first arena is, among the variables of a library or program; 0: not to be found. */
@@ -240,45 +249,57 @@ static uint64_t find_main_arena(struct reader *reader, uint64_t top)
 /* The heap that brk makes. 0, or -errno; *ARENA: the arena that it is of. */
 static int read_main(struct reader *reader, const struct region *region, uint64_t *arena)
 {
-    uint64_t start = region->start, most = start + MOST_BEFORE, top = 0;
+    uint64_t start = region->start, most = start + MOST_BEFORE, top = 0, size, stuck;
     for (; start < most && start + SMALLEST < region->end; start += ALIGNMENT) {
-        uint64_t size;
+        size_t before = reader->blocks->count;
         if (!word_at(reader, start + 8, &size))
             break;
-        if (size & PREVIOUS_USED && (top = follow(reader, start, region->end, 0, false)))
+        if (size & PREVIOUS_USED && (top = follow(reader, start, region->end, 0, &stuck)))
             break;
-        if (size & PREVIOUS_USED && (size & ~(uint64_t)FLAGS) == CACHE_CHUNK)
-            break; /* it begins so, and is damaged behind */
+        if (size & PREVIOUS_USED &&
+            (size & ~(uint64_t)FLAGS) == CACHE_CHUNK) { /* it begins so, and is damaged behind */
+            damage(reader, stuck);
+            reader->heap->arenas++;
+            return 0;
+        }
+        reader->blocks->count = before;
     }
-    uint64_t size;
-    bool begins = word_at(reader, start + 8, &size) && (size & ~(uint64_t)FLAGS) == CACHE_CHUNK;
-    if (!top && !begins)
+    if (!top)
         return -ENOENT;
-    follow(reader, start, region->end, 0, true);
+    add_chunk(reader, top, region->end - top, false, CHUNK_TOP);
     reader->heap->arenas++;
-    *arena = top ? find_main_arena(reader, top) : 0;
+    *arena = find_main_arena(reader, top);
     return 0;
+}
+
+bool glibc_heap_may_be(const struct region *region)
+{
+    return region->heap || (region->start % HEAP_MAX == 0 && region->writable && !region->shared && !region->in_file &&
+                            !region->device && !region->watched);
 }
 
 /* A heap of another arena at the begin of REGION, if there is one: *ARENA is the arena if that lies in it. */
 static bool read_other(struct reader *reader, const struct region *region, uint64_t *arena)
 {
     uint64_t info[INFO_SIZE / 8 + 1], top;
-    if (region->start % HEAP_MAX || !region->writable || region->shared || region->in_file || region->device ||
-        region->watched || !read_all(reader, region->start, info, sizeof info))
+    if (region->heap || !glibc_heap_may_be(region) || !read_all(reader, region->start, info, sizeof info))
         return false;
     uint64_t at = info[INFO_ARENA / 8], previous = info[INFO_PREVIOUS / 8], size = info[INFO_SIZE / 8];
     uint64_t offset = at % HEAP_MAX;
     bool first = at - region->start < HEAP_MAX;
     if (size < PAGE || size % PAGE || size > HEAP_MAX || size > region->end - region->start || offset < INFO_LEAST ||
-        offset > INFO_MOST || previous % HEAP_MAX || !previous != first || !word_at(reader, at + TOP, &top))
+        offset > INFO_MOST || previous % HEAP_MAX || !previous != first || !word_alone(reader, at + TOP, &top))
         return false;
     if (first && !is_arena(reader, at, top))
         return false;
     /* The arena, or nothing, then the first chunk, whose block is aligned. */
     uint64_t start = region->start + offset + (first ? ARENA_BYTES : 0);
     start = (start + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    follow(reader, start, region->start + size, top - region->start < HEAP_MAX ? top : 1, true);
+    uint64_t stuck, end = follow(reader, start, region->start + size, top - region->start < HEAP_MAX ? top : 1, &stuck);
+    if (!end)
+        damage(reader, stuck);
+    if (end == top)
+        add_chunk(reader, top, region->start + size - top, false, CHUNK_TOP);
     *arena = first ? at : 0;
     reader->heap->arenas += first;
     return true;
@@ -304,6 +325,7 @@ static void read_mapped(struct reader *reader, const struct region *region)
 
 static void sum_up(struct reader *reader)
 {
+    _Static_assert(sizeof reader->heap->chunks / sizeof *reader->heap->chunks == CHUNK_KINDS, "a sum for each kind");
     struct glibc_heap *heap = reader->heap;
     for (size_t i = 0; i < reader->blocks->count; i++) {
         enum chunk_kind kind = CHUNK_KIND(reader->blocks->items[i].stack);
@@ -316,14 +338,15 @@ static void sum_up(struct reader *reader)
 static int read_heaps(struct reader *reader, uint64_t **arenas, size_t *count)
 {
     size_t capacity = 0;
+    uint64_t library = 0;
     bool found = false;
     for (size_t i = 0; i < reader->count && !reader->code; i++) {
         const struct region *region = &reader->regions[i];
         uint64_t arena = 0;
         if (region->heap) {
             int code = read_main(reader, region, &arena);
-            if (code)
-                return code;
+            if (code || reader->code)
+                return reader->code ? reader->code : code;
             if (!arena)
                 return reader->heap->damages ? 0 : -ENOTSUP;
             found = true;
@@ -334,6 +357,11 @@ static int read_heaps(struct reader *reader, uint64_t **arenas, size_t *count)
             return -ENOMEM;
         if (arena)
             (*arenas)[(*count)++] = arena;
+        /* By ascending address, which saves sorting: the main arena is a variable of the C library. */
+        if (arena >= region->end)
+            library = arena;
+        else if (arena || library - region->start < region->end - region->start)
+            add(reader, arena ? arena : library, ARENA_BYTES, CHUNK_ARENA, ARENA_BYTES);
     }
     return reader->code ? reader->code : found ? 0 : -ENOENT;
 }
@@ -372,8 +400,9 @@ int glibc_heap_read(struct process_memory *memory, const struct region *regions,
             code = -ENOTSUP;
         sum_up(&reader);
         blocks->chunks = true;
+        code = process_memory_is_late(memory) ? -ETIMEDOUT : code;
     }
     free(arenas);
     free(reader.bytes);
-    return code ? refuse(err, (int)memory->pid, code) : 0;
+    return code && code != -ETIMEDOUT ? refuse(err, (int)memory->pid, code) : code;
 }

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,14 +17,18 @@
 
 struct glibc_heap {
     uint64_t arenas, mapped, caches; /* arenas, chunks that are mapped by themselves, caches of threads */
-    uint64_t chunks[5], bytes[5];    /* by enum chunk_kind */
+    uint64_t chunks[7], bytes[7];    /* by enum chunk_kind */
     uint64_t damaged;                /* where a heap cannot be followed any further; 0: nowhere */
     uint64_t damages;                /* how many such places there are */
 };
 
+/* Whether REGION may be a heap of glibc, or a part of one. */
+bool glibc_heap_may_be(const struct region *region);
+
 /*
  * Finds the chunks, in place of the blocks that BLOCKS has: those that are free, too. 0; -ENOENT: there is no heap of
- * glibc; -ENOTSUP: it is one that is not known well enough; -ENOMEM, -errno, with ERR.
+ * glibc; -ENOTSUP: it is one that is not known well enough; -ENOMEM, -errno, with ERR; -ETIMEDOUT, without: it is
+ * later than MEMORY's until.
  */
 int glibc_heap_read(struct process_memory *memory, const struct region *regions, size_t count, struct blocks *blocks,
                     struct glibc_heap *heap, struct error *err);

@@ -20,10 +20,11 @@ static bool renew(void *array, size_t count, size_t size)
     return *place;
 }
 
-int graph_begin(struct graph *graph, const struct blocks *blocks)
+int graph_begin(struct graph *graph, const struct blocks *blocks, const struct blocks *free)
 {
     size_t n = blocks->count;
     graph->blocks = blocks;
+    graph->free = free;
     graph->edge_count = graph->queued = 0;
     graph->cut = graph->marking = false;
     if (!renew(&graph->roots, n, 8) || !renew(&graph->ranks, n, 1) || !renew(&graph->reach, n, 1) ||
@@ -130,12 +131,18 @@ static void add_edge(struct graph *graph, uint32_t from, uint32_t to)
     }
 }
 
+static bool is_free(const struct graph *graph, uint64_t address)
+{
+    uint32_t i = blocks_before(graph->free, address);
+    return i != NO_BLOCK && address < blocks_end(graph->free, i);
+}
+
 /* WORD, at ADDRESS in block I, or NO_BLOCK. */
 static void add_word(struct graph *graph, uint64_t word, uint64_t address, uint32_t i, enum rank rank)
 {
     uint32_t found[2];
     if (i == NO_BLOCK) {
-        if (!graph->marking)
+        if (!graph->marking && !is_free(graph, address))
             graph_add_root(graph, word, address, rank);
         return;
     }

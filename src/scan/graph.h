@@ -29,7 +29,7 @@ enum reach {
 };
 
 struct graph {
-    const struct blocks *blocks;
+    const struct blocks *blocks, *free;
     uint64_t low, span; /* addresses that may be a block's: from LOW on, SPAN further */
     uint64_t *roots;    /* of each block: by which root it is held */
     uint8_t *ranks, *reach;
@@ -54,8 +54,8 @@ struct graph_word {
     uint64_t word : 48, rank : 16;
 };
 
-/* Makes GRAPH one of BLOCKS without edges and roots. 0 or -ENOMEM. */
-int graph_begin(struct graph *graph, const struct blocks *blocks);
+/* Makes GRAPH one of BLOCKS without edges and roots. What is in FREE and in none of them is no root. 0 or -ENOMEM. */
+int graph_begin(struct graph *graph, const struct blocks *blocks, const struct blocks *free);
 void graph_free(struct graph *graph);
 
 /* ROOT leads to where WORD does. */

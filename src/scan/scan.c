@@ -30,7 +30,7 @@ struct scan {
     uint64_t most;
     struct process_memory memory;
     bool opened;
-    struct blocks blocks;
+    struct blocks blocks, free; /* FREE: chunks of glibc's heap that are free, as far as that is known */
     struct graph graph;
     struct sweep sweep;
     struct suspects suspects;
@@ -71,6 +71,7 @@ void scan_free(struct scan *scan)
         return;
     scan_go_on(scan);
     blocks_free(&scan->blocks);
+    blocks_free(&scan->free);
     graph_free(&scan->graph);
     sweep_free(&scan->sweep);
     suspects_free(&scan->suspects);
@@ -92,8 +93,20 @@ const char *scan_error(const struct scan *scan)
 
 /* --- the process stops --- */
 
+static int open_memory(struct scan *scan)
+{
+    if (scan->opened)
+        return 0;
+    int code = process_memory_open(&scan->memory, scan->pid, &scan->err);
+    scan->opened = !code;
+    return code;
+}
+
 int scan_stop(struct scan *scan, uint64_t ns)
 {
+    int opened = open_memory(scan); /* before, for this takes its time, too */
+    if (opened)
+        return opened;
     scan->stopped_at = clock_now();
     scan->deadline = scan->stopped_at + ns;
     int code = thread_stop_all(scan->pid, scan->deadline, &scan->stopped, &scan->err);
@@ -147,7 +160,7 @@ static int look(struct scan *scan)
     if (scan->map)
         code = blocks_load(&scan->blocks, scan->map, scan->layout, last, scan->is_stopped ? scan->deadline : 0);
     if (!code)
-        code = graph_begin(&scan->graph, &scan->blocks);
+        code = graph_begin(&scan->graph, &scan->blocks, &scan->free);
     scan->totals.blocks = scan->blocks.count;
     if (code || !scan->keeps)
         return code;
@@ -269,16 +282,44 @@ static void visit_kernel(void *context, enum kernel_pointer kind, unsigned numbe
     add_root(scan, word, root, RANK_VARIABLE);
 }
 
-/* --- a pass --- */
+/* --- free memory --- */
 
-static int open_memory(struct scan *scan)
+/* Whether there is time to read which chunks are free: reading them takes some 2 ns a byte of the time that is left. */
+static bool has_time_for_free(const struct scan *scan)
 {
-    if (scan->opened)
-        return 0;
-    int code = process_memory_open(&scan->memory, scan->pid, &scan->err);
-    scan->opened = !code;
-    return code;
+    uint64_t bytes = 0, now = clock_now();
+    for (size_t i = 0; i < scan->sweep.count; i++)
+        if (glibc_heap_may_be(&scan->sweep.regions[i]))
+            bytes += scan->sweep.regions[i].resident;
+    return now < scan->deadline && bytes < (scan->deadline - now) / 8;
 }
+
+/*
+ * Finds out which memory of glibc's heap is free, where the process is stopped and there is time for that. A program
+ * leaves pointers in what it frees, which keep nothing. Of a process that runs this cannot be known: memory that was
+ * free a moment ago may have a pointer now that was moved there. 0, or -ETIMEDOUT.
+ */
+static int find_free(struct scan *scan)
+{
+    struct glibc_heap heap;
+    struct error none;
+    size_t kept = 0;
+    blocks_free(&scan->free);
+    scan->totals.free_known = false;
+    if (!scan->is_stopped || !has_time_for_free(scan))
+        return 0;
+    int code = glibc_heap_read(&scan->memory, scan->sweep.regions, scan->sweep.count, &scan->free, &heap, &none);
+    for (size_t i = 0; !code && i < scan->free.count; i++)
+        if (CHUNK_KIND(scan->free.items[i].stack) != CHUNK_USED)
+            scan->free.items[kept++] = scan->free.items[i];
+    scan->free.count = kept;
+    scan->totals.free_known = !code && !heap.damages && !blocks_index(&scan->free);
+    if (!scan->totals.free_known)
+        blocks_free(&scan->free);
+    return code == -ETIMEDOUT ? code : 0;
+}
+
+/* --- a pass --- */
 
 static int begin(struct scan *scan, const struct map *map, const struct scan_layout *layout)
 {
@@ -288,6 +329,7 @@ static int begin(struct scan *scan, const struct map *map, const struct scan_lay
         return code;
     }
     uint64_t began = clock_now();
+    scan->memory.until = scan->is_stopped ? scan->deadline : 0;
     scan->map = map;
     scan->layout = layout;
     scan->keeps = false;
@@ -295,11 +337,13 @@ static int begin(struct scan *scan, const struct map *map, const struct scan_lay
     if (!code && !map) {
         code = glibc_heap_read(&scan->memory, scan->sweep.regions, scan->sweep.count, &scan->blocks, &scan->heap,
                                &scan->err);
-        if (code)
+        if (code && code != -ETIMEDOUT) {
             scan_go_on(scan);
-        if (code)
             return code;
+        }
     }
+    if (!code && map)
+        code = find_free(scan);
     if (!code)
         code = scan->is_stopped ? keep_words(scan) : look(scan);
     if (!code)
@@ -309,8 +353,8 @@ static int begin(struct scan *scan, const struct map *map, const struct scan_lay
     if (!scan->totals.passes)
         scan->born = began;
     sweep_set_stacks(&scan->sweep, scan->pid, scan->threads, scan->thread_count);
-    kernel_pointers_visit(scan->pid, visit_kernel, scan);
-    return 0;
+    code = kernel_pointers_visit(scan->pid, scan->memory.until, visit_kernel, scan);
+    return code ? failed(scan, code) : 0;
 }
 
 int scan_begin(struct scan *scan, const struct map *map, const struct scan_layout *layout)

@@ -28,7 +28,8 @@ struct scan_totals {
                                          and of which nothing is known */
     uint64_t stopped_for;             /* ns, all of the process */
     uint64_t passes;
-    bool exact; /* the last pass was of the stopped process */
+    bool exact;      /* the last pass was of the stopped process */
+    bool free_known; /* … and which memory of glibc's heap is free: pointers there keep nothing */
 };
 
 /* A scan of process PID that reads PERCENT of the time and MOST bytes a pass; NULL: no memory. */

@@ -110,7 +110,8 @@ void sweep_set_stacks(struct sweep *sweep, pid_t pid, const struct thread_words 
 static bool is_wanted(struct sweep *sweep, const struct region *region)
 {
     if (region->device || region->watched) {
-        *(region->device ? &sweep->device : &sweep->watched) += region->writable ? region->resident : 0;
+        uint64_t size = region->device ? region->end - region->start : region->resident; /* which devices' is not */
+        *(region->device ? &sweep->device : &sweep->watched) += region->writable ? size : 0;
         return false;
     }
     /* A file that is mapped to be read only is nobody's to put pointers into. */

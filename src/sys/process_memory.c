@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/array.h"
+#include "sys/clock.h"
 
 enum { PAGE = 4096, MAX_REGIONS = 1 << 20 };
 
@@ -59,6 +61,11 @@ int process_memory_open(struct process_memory *memory, pid_t pid, struct error *
     bool denied = code == -EACCES || code == -EPERM;
     return error_set(err, code, "the memory of process %d cannot be read: %s%s", (int)pid, error_reason(code),
                      denied ? " (CAP_SYS_PTRACE is needed)" : "");
+}
+
+bool process_memory_is_late(const struct process_memory *memory)
+{
+    return memory->until && clock_now() > memory->until;
 }
 
 static void close_shared(struct process_memory *memory)
@@ -110,16 +117,18 @@ static bool parse_head(const char *line, const struct region *before, struct reg
 
 static void parse_line(const char *line, struct region *region)
 {
-    uint64_t kilobytes;
-    if (sscanf(line, "Rss: %" SCNu64, &kilobytes) == 1 || sscanf(line, "Swap: %" SCNu64, &kilobytes) == 1)
-        region->resident += kilobytes << 10;
+    /* None of these counts what another one does: huge pages that were set aside are not in Rss. */
+    static const char *const resident[] = {"Rss:", "Swap:", "Private_Hugetlb:", "Shared_Hugetlb:"};
+    for (size_t i = 0; i < sizeof resident / sizeof *resident; i++)
+        if (!strncmp(line, resident[i], strlen(resident[i])))
+            region->resident += strtoull(line + strlen(resident[i]), NULL, 10) << 10;
     if (strncmp(line, "VmFlags:", 8))
         return;
     region->device = strstr(line, " io") || strstr(line, " pf");
     region->watched = strstr(line, " um") || strstr(line, " uw") || strstr(line, " ui");
 }
 
-static int parse_regions(FILE *file, struct region **regions, size_t *count)
+static int parse_regions(const struct process_memory *memory, FILE *file, struct region **regions, size_t *count)
 {
     size_t capacity = 0, line_size = 0;
     char *line = NULL;
@@ -130,6 +139,8 @@ static int parse_regions(FILE *file, struct region **regions, size_t *count)
         if (!head) {
             if (*count)
                 parse_line(line, &(*regions)[*count - 1]);
+        } else if (process_memory_is_late(memory)) {
+            code = -ETIMEDOUT;
         } else if (*count >= MAX_REGIONS || !array_room(regions, *count, &capacity, sizeof **regions)) {
             code = -ENOMEM;
         } else if (parse_head(line, *count ? &(*regions)[*count - 1] : NULL, &region)) {
@@ -153,7 +164,7 @@ int process_memory_regions(struct process_memory *memory, struct region **region
         return -ENOMEM;
     }
     setvbuf(file, NULL, _IOFBF, 1 << 18); /* fewer calls, between which the list may change */
-    int code = parse_regions(file, regions, count);
+    int code = parse_regions(memory, file, regions, count);
     fclose(file);
     if (!code && !*count)
         code = -ESRCH;
@@ -239,7 +250,9 @@ static int shared_file(struct process_memory *memory, const struct region *regio
     char path[96];
     snprintf(path, sizeof path, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)memory->pid, region->start,
              region->end);
-    memory->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat stat_of; /* a device may do something when it is opened */
+    if (!stat(path, &stat_of) && S_ISREG(stat_of.st_mode))
+        memory->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     memory->file_start = region->start;
     return memory->file;
 }

@@ -32,14 +32,18 @@ struct process_memory {
     int file;          /* of the shared region that begins at FILE_START; -1: none */
     uint64_t file_start;
     uint64_t known; /* an address that was mapped when this was opened */
+    uint64_t until; /* who reads gives up by then (clock.h), with -ETIMEDOUT; 0: never */
 };
 
-/* Opens the memory of PID. 0, or -errno and in ERR what is missing. */
+/* True once it is later than MEMORY's until. */
+bool process_memory_is_late(const struct process_memory *memory);
+
+/* Opens the memory of PID, with until 0. 0, or -errno and in ERR what is missing. */
 int process_memory_open(struct process_memory *memory, pid_t pid, struct error *err);
 void process_memory_close(struct process_memory *memory);
 
 /* The regions as they are now, by ascending address, into *REGIONS, freed by the caller. 0 or -errno; -ESRCH: the
- * process has ended. */
+ * process has ended; -ETIMEDOUT: there are many. */
 int process_memory_regions(struct process_memory *memory, struct region **regions, size_t *count);
 
 /* True while the process executes the program that it did when MEMORY was opened. */

@@ -149,6 +149,11 @@ end
 
 for _, case in ipairs {
   { "--growth --difference", "%-%-growth and %-%-difference: choose one" },
+  { "--prove --growth", "%-%-prove and %-%-growth: choose one" },
+  { "--stop --difference", "%-%-prove and %-%-difference: choose one" },
+  { "--fail-on-leak --older 1s", "%-%-prove and %-%-older: choose one" },
+  { "--prove --gc 1s", "%-%-prove and %-%-gc: choose one" },
+  { "--prove --combined-only", "%-%-prove and %-%-combined%-only: choose one" },
   { "-o /nope/x.pb.gz", "%-%-output: cannot write /nope/x.pb.gz" },
 } do
   local r = target.uplua(("mallocleak.lua %s -- build/targets/peak"):format(case[1]))

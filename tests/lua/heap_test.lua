@@ -37,6 +37,15 @@ for i, shape in ipairs(SHAPES) do
     or "unreachable in %d+ of %d+ passes, fewer than 0.01 blocks of them wrongly", shape .. ": how it is known")
 end
 
+-- Pointers in memory that is free keep nothing, where it is known to be; while the program runs nobody knows.
+is_exact("freed", 0, STOPPED, "freed, stopped")
+is_exact("freed", 3, STOPPED, "freed, stopped under load")
+do
+  local r, truth = run("freed", 0, "--prove")
+  ok(tonumber(proven(r):match "^%d+" or 0) < tonumber(truth.lost:match "^%d+"), "freed: less is proven while it runs")
+  like(r.out, "\n     kept by other memory of the heap, which may be free %(%-%-stop tells%): ", "freed: which is said")
+end
+
 -- While threads allocate, free and move pointers all the time.
 is_exact("cycle", 3, STOPPED, "under load, stopped")
 is_exact("cycle", 2, "--prove", "under load")
@@ -98,8 +107,8 @@ do
 end
 
 -- A command that ends by itself is held for the proof; so is one that another program executes, whose blocks went.
-for _, command in ipairs { "build/targets/reach cache exit", "env A=1 build/targets/reach list exit",
-  "sh -c 'exec build/targets/reach tree exit'" } do
+for _, command in ipairs { "build/targets/reach cache exit", "build/targets/reach freed exit",
+  "env A=1 build/targets/reach list exit", "sh -c 'exec build/targets/reach tree exit'" } do
   local r = target.uplua("mallocleak.lua --top 0 --prove --fail-on-leak -- " .. command)
   r.target = r.out
   is(proven(r), reach.truth(r).lost, command .. ": proven at its own end is what is lost")

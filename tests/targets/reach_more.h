@@ -209,6 +209,26 @@ NOINLINE void make_dropped(void)
         table[--top] = NULL;
 }
 
+/* The nodes of a list are freed, which led to what is lost and, as others do, to what is kept. */
+NOINLINE void make_freed(void)
+{
+    struct link {
+        struct link *next;
+        struct node *lost, *kept, *more;
+    } *links = NULL;
+    first = list_of(keep, KEPT);
+    for (int i = 0; i < LOST; i++) {
+        struct link *link = check(malloc(sizeof *link));
+        *link = (struct link){links, lose(), first, first};
+        links = link;
+    }
+    while (links) {
+        struct link *next = links->next;
+        free(links);
+        links = next;
+    }
+}
+
 /* What is lost leads to what is kept, and not back. */
 NOINLINE void make_parents(void)
 {
@@ -534,7 +554,7 @@ NOINLINE void make_spliced(void)
         {"memory_file", make_memory_file, use_mapped}, {"specific", make_specific, use_specific},                      \
         {"environment", make_environment, use_environment}, {"coroutine", make_coroutine, use_coroutine},              \
         {"on_stack", make_on_stack, use_on_stack}, {"mixed", make_mixed, use_mixed}, {"range", make_range, use_range}, \
-        {"counted", make_counted, use_list}, {"own", make_own, use_list},                                              \
+        {"counted", make_counted, use_list}, {"own", make_own, use_list}, {"freed", make_freed, use_list},             \
     {                                                                                                                  \
         "spliced", make_spliced, use_list                                                                              \
     }

@@ -14,6 +14,7 @@ return {
     { "HeldOptions", "{ top?: integer, now?: ns, combined?: boolean, growth?: HeapGrowth, older?: ns, since?: ns, "
       .. "sum?: HeapSum }", "of heap.held" },
     { "SiteOptions", "{ top?: integer, wrappers?: string[] }", "of heap.tree and heap.sites" },
+    { "PrinterOptions", "{ tree?: boolean, by?: string, top?: integer, wrappers?: string[] }", "of heap.printer" },
     { "SiteRow", "{ name: string, module?: string, at?: string, bytes: bytes, blocks: integer, stacks?: integer, "
       .. "share: number, depth?: integer, branch?: boolean }", "what an allocating function, or a caller, holds" },
     { "HeapGrowth", nil, "what stacks held in the last reports" },
@@ -97,6 +98,10 @@ pass is made of the stopped target, which is exact.
     { [[`heap.sites(list: HeldRow[], by: string, options?: SiteOptions): SiteRow[]`]],
       [[the list by the allocating `"function"`, `"module"` or `"line"`, the most bytes first: `name`, `module`, `at`
         (`shop.c:23`), `bytes`, `blocks`, `stacks`, `share`]], raises = "another word" },
+    { [[`heap.printer(options: PrinterOptions): function`]],
+      [[`print(list: HeldRow[], heading?: string, rate_of?: function)`, which prints lists as that tree, or that table,
+        or writes them as data; `rate_of(bytes)` fills the table's column of bytes a second]],
+      raises = "neither a tree nor a table is asked for" },
     { [[`heap.total(list: HeldRow[], sum: table, options?: HeldOptions): string[]`]],
       [[lines about all of what `t:held` has given]] },
     { [[`heap.changes(list: HeldRow[], sum: HeapSum, options?: HeldOptions): string[]`]],

@@ -87,6 +87,14 @@ local function variable_of(result, address)
   return file and known_variable(result, file, tonumber(address))
 end
 
+local HEAP_MAX = 2 ^ 26 -- what glibc's heaps of other threads than the first are aligned to
+
+-- What is in a heap and in no block that is followed.
+local function heap_name(result)
+  if result.scan.totals.free_known then return "other memory of the heap" end
+  return "other memory of the heap, which may be free" .. (result.exact and "" or " (--stop tells)")
+end
+
 local function address_name(result, address)
   result.mappings = result.mappings or mappings(result.source.pid)
   local list = result.mappings
@@ -97,8 +105,8 @@ local function address_name(result, address)
   if thread ~= 0 then return ("the stack or the variables of thread %d"):format(thread) end
   local known = variable_of(result, address)
   if known then return known.name end
-  if one and one.path ~= "" then return one.path == "[heap]" and "other memory of the heap" or "memory " .. one.path end
-  return "other memory"
+  if one and (one.path == "[heap]" or one.path == "" and one.from % HEAP_MAX == 0) then return heap_name(result) end
+  return one and one.path ~= "" and "memory " .. one.path or "other memory"
 end
 
 -- --- all roots ---

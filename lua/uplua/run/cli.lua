@@ -56,8 +56,8 @@ among the installed scripts before the current folder.
   -V, --version
   -h, --help
 
-Exit status: 0, 1 for an error, 2 for wrong usage, 3 for losses with --strict; else the command's own if one was
-started and ended.
+Exit status: 0, 1 for an error, 2 for wrong usage, 3 for losses with --strict, 4 for leaks with
+--fail-on-leak of mallocleak.lua and heapscan.lua; else the command's own if one was started and ended.
 
   uplua mallocleak.lua -- 4242
   uplua --follow systrace.lua -- make
