@@ -78,6 +78,31 @@ code = target.shell(([[./uplua -e 'local n = count()
 is(code.err, "", "words without a sign")
 tap.ok(code.out:find("18446744073709551593ULL\ttrue", 1, true) and not code.out:find("-", 1, true), "… are read so")
 
+-- A negative int that is compared as the register that it is in is counted, with or without debug information.
+local CAUSE = "e.ret was compared as a whole register, and looks like a negative int: write i32%(e.ret%), %-e:1\n"
+for condition, counted in pairs {
+  ["e.ret < 0"] = { negative = 23, far = 0, odd = 0 }, ["e.ret > 5"] = { negative = 23 },
+  ["e.ret == -1"] = { negative = 23, far = 0 }, ["e.ret == 0"] = { negative = 0 }, ["0 <= e.ret"] = { negative = 23 },
+  ["i32(e.ret) < 0"] = { negative = 0 }, ["u32(e.ret) > 5"] = { negative = 0 }, ["e.ret < e.arg0"] = { negative = 0 },
+} do
+  for name, times in pairs(counted) do
+    for _, program in ipairs { path, path .. "-bare" } do
+      local r = target.uplua(([[-e 'n = count() uretprobe("%s:%s", function(e) if %s then n:inc() end end)' -- %s]])
+        :format(program, name, condition, program))
+      local tells = program == path and "a program that tells" or "one that does not"
+      local what = ("%s of %s in %s"):format(condition, name, tells)
+      if times == 0 then
+        is(r.err, "", what .. " is what it says")
+      else
+        like(r.err, ("\n  %d × %s"):format(times, CAUSE), what .. " is noted")
+      end
+    end
+  end
+end
+local r = target.uplua(([[-e 'n = count() uretprobe("%s:negative", { typed = true },
+  function(e) if e.ret < 0 then n:inc() end end)' -- %s]]):format(path, path))
+is(r.err .. r.out, "n: 23\n", "with typed it is an int")
+
 os.execute(("rm -f %s %s-bare %s.c"):format(path, path, path))
 target.done()
 tap.done_testing()

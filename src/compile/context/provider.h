@@ -99,6 +99,7 @@ struct provider {
     bool variables;              /* it stands at an instruction of a program, whose variables are e.vars */
     bool numbered;               /* e.argN is the handler's argument N, and e.nargs their number */
     struct operand (*result)(struct lower *lower); /* e.ret; NULL: there is none */
+    bool word_result;                              /* … which is a whole word of whatever returns */
     struct operand (*ip)(struct lower *lower);     /* e.ip; the same */
 
     /* of an entry: the provider of its returns, and what returns then, for messages: "function" */

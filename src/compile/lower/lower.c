@@ -235,6 +235,26 @@ static void decide(struct lower *lower, uint8_t code, struct operand a, struct o
     machine_branch(lower->program, code, a, b, yes, no);
 }
 
+/*
+ * Counts in the ledger where X, which is VALUE, is compared with WITH and would be another number as a C int: e.ret is
+ * a register, whose lower half has a negative int and whose upper half is zero then. What is cast, or is known to be a
+ * word, is what the script says that it is.
+ */
+static void note_int(struct lower *lower, const struct value *value, struct operand x, struct operand with, bool equal)
+{
+    struct program *program = lower->program;
+    bool is_result = value->op == IR_EVENT_FIELD && value->event->source == EVENT_RETURN;
+    if (!is_result || value->type.optional || lower->function->handler->provider->word_result ||
+        x.kind != OPERAND_REGISTER || with.kind != OPERAND_IMMEDIATE || (equal && with.number >= 0))
+        return;
+    struct machine_block *go_on = machine_block(program);
+    unsigned entry =
+        lower_ledger(lower, "e.ret was compared as a whole register, and looks like a negative int: write i32(e.ret)");
+    struct operand sign = machine_alu(program, BPF_RSH, x, operand_immediate(31));
+    lower_continue_if(lower, BPF_JNE, sign, operand_immediate(1), lower_loss(lower, entry, go_on, 0));
+    machine_continue(program, go_on);
+}
+
 /* To YES if the value at PLACE, of this TYPE, is not nil. */
 static void decide_presence(struct lower *lower, const struct place *place, struct type type, struct machine_block *yes,
                             struct machine_block *no)
@@ -289,6 +309,8 @@ static void equal(struct lower *lower, struct value *value, struct machine_block
     }
     if (y_optional)
         lower_continue_if(lower, BPF_JNE, y->present, operand_immediate(0), no);
+    note_int(lower, a, x->value, y->value, true);
+    note_int(lower, b, y->value, x->value, true);
     if (a->type.kind == TYPE_STRING)
         string_equal(lower, a, b, yes, no);
     else
@@ -300,6 +322,8 @@ static void ordered(struct lower *lower, struct value *value, struct machine_blo
     struct value *a = ir_value(value->args[0]), *b = ir_value(value->args[1]);
     struct operand x = lower_number(lower, a), y = lower_number(lower, b);
     bool is_unsigned = a->type.kind == TYPE_U64 || b->type.kind == TYPE_U64;
+    note_int(lower, a, x, y, false);
+    note_int(lower, b, y, x, false);
     uint8_t code = value->op == IR_LT ? (is_unsigned ? BPF_JLT : BPF_JSLT) : (is_unsigned ? BPF_JLE : BPF_JSLE);
     decide(lower, code, x, y, yes, no);
 }

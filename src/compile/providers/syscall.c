@@ -31,5 +31,6 @@ const struct provider provider_sysreturn = {
     BY_SYSCALL,
     .fields = FIELDS | FIELD(RETURN) | FIELD(ELAPSED) | FIELD(TAKEN_OFF),
     .result = result,
+    .word_result = true,
     .pairing = &pairing_of_syscall,
 };
