@@ -143,6 +143,15 @@ r = target.uplua [[-e 'uretprobe("./build/targets/coroutines:after", { returns =
 like(r.err, "uretprobe: option 'returns': it is \"address\" or \"instructions\", not 'never'\n", "another option")
 r = target.uplua [[-e 'uretprobe("libc:puts", function(e) end)' -- true]]
 is(r.err, "", "the C library, which has swapcontext for others, is none that switches")
+-- libcrypto, which many programs have, does so for those that ask for jobs, as openssl does.
+for command, warning in pairs {
+  ["curl --version"] = "^$", ["openssl version"] = "^uplua: if openssl switches stacks %(ASYNC_start_job%) [^\n]*\n$",
+} do
+  if tap.has(command:match "^%a+") then
+    r = target.uplua([[-e 'uretprobe("libcrypto:OPENSSL_init_crypto", function(e) end)' -- ]] .. command)
+    like(r.err, warning, command .. ": a warning where it is due")
+  end
+end
 
 -- A program that goes on while entries and returns are attached one after the other, a place at a time on older
 -- kernels, and detached.

@@ -28,6 +28,9 @@ static const char *const names[] = {
     "_co_swap",
     "mco_resume",
     "pth_yield", /* Ruby, mpv's and others', minicoro, GNU Pth */
+    "ASYNC_start_job",
+    "SSL_waiting_for_async",
+    "SSL_get_all_async_fds", /* OpenSSL's jobs */
 };
 enum { NAMES = sizeof names / sizeof *names };
 
@@ -42,11 +45,14 @@ static size_t known_count;
 
 static int find_in_binary(const struct binary *binary, const char **name)
 {
+    /* They define what others call. OpenSSL's two are in many programs, and switch stacks in those alone that ask for
+     * jobs. */
+    static const char *const callees[] = {"libc", "libcrypto", "libssl"};
     int found = 0;
     *name = NULL;
-    /* The C library defines what others call. */
-    if (library_matches(path_basename(binary_module(binary)->name), "libc"))
-        return 0;
+    for (size_t i = 0; i < sizeof callees / sizeof *callees; i++)
+        if (library_matches(path_basename(binary_module(binary)->name), callees[i]))
+            return 0;
     for (size_t i = 0; i < NAMES && !found; i++) {
         found = binary_has_name(binary, names[i]);
         *name = found > 0 ? names[i] : NULL;
