@@ -32,8 +32,8 @@ local SCRIPTS = {
   { "mallocleak", "0.5 2", "mallocleak: ", "redis%-server" },
 }
 
--- What uplua may say: at the end how much it did not see, and before what is to be known of jemalloc, which redis-server
--- uses: it throws exceptions. Not more.
+-- What uplua may say: at the end how much it did not see, and before what is to be known of jemalloc, which
+-- redis-server uses: it throws exceptions. Not more.
 local function is_honest(text)
   local rest = ("\n" .. text):gsub("\nmallocleak: tracing [^\n]*",
     ""):gsub("\nmallocleak: [^\n]* std::bad_alloc [^\n]*", "")
