@@ -82,6 +82,21 @@ if options.exits then
   end)
 end
 
+-- Processes that the target starts and that are not traced: what they execute is not shown.
+local CLONE_THREAD = 0x10000 -- include/uapi/linux/sched.h
+local target, started = up.target(), up.count()
+if not (target.follow or target.whole_machine or target.cgroup) then
+  up.raw_tracepoint("task_newtask", function(e)
+    if bit.band(e.args.clone_flags, CLONE_THREAD) == 0 then started:inc() end
+  end)
+  up.at_exit(function()
+    local n = started:get()
+    if n == 0 then return end
+    io.stderr:write(("execsnoop: the target has started %s, and what %s is not shown: uplua --follow traces them\n")
+      :format(text.plural(n, "process", "processes"), n == 1 and "it executes" or "they execute"))
+  end)
+end
+
 local lines = view.stream {
   { "time", "Time", "clock" }, { "comm", "Process", "text", 15 }, { "pid", "PID", "number", 7 },
   { "parent", "Parent", "number", 7 }, who and who.columns, { "command", "Command" },

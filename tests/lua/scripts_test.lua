@@ -310,6 +310,10 @@ like(run.out, "\n%S+  echo +%d+ +%d+  /bin/echo 'a b' it\n", "what it starts, qu
 like(run.out, "\n%S+  sh +%d+ +/nope: ENOENT\n", "what is not there")
 like(run.out, "\n%S+  echo +%d+ +ended with status 0 after ", "an end")
 like(run.out, "\n%S+  sh +%d+ +ended with status 3 after ", "a status")
+is(run.err:find "not shown", nil, "with --follow nothing is left out")
+like(target.uplua("scripts/execsnoop.lua -- sh -c '/bin/true; /bin/true; true'").err,
+  "^execsnoop: the target has started 2 processes, and what they execute is not shown: uplua %-%-follow traces them\n$",
+  "without --follow it is said what is")
 -- The ends of the processes of last_thread WORD, without what is another each time: a process's number and its times.
 local function ends(word)
   local list = {}
