@@ -151,7 +151,7 @@ function Profile:location(place)
   if mapping and address > mapping.last then mapping.last = address end
   local lines = {}
   for i, one in ipairs(place) do
-    local name = one.symbol or one.module and ("[no name in %s]"):format(frame.basename(one.module)) or "[unknown]"
+    local name = frame.function_name(one)
     lines[i] = bytes(4, number(1, self:function_id(name, one.file or "")) .. number(2, one.line or 0))
   end
   self:put(bytes(LOCATION, number(1, id) .. number(2, mapping and mapping.id or 0) .. number(3, address)

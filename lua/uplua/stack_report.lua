@@ -160,15 +160,17 @@ local NAMELESS = 10 -- percent of all in functions without a name: from there on
 
 -- Keeps of LIST, the rows of functions, what is to be said of those without a name.
 local function note_nameless(self, list)
+  local shares, file = {}, nil -- of files; the one with the most
   for _, one in ipairs(list) do
-    local file = one.name:match "^%[no name in (.*)%]$"
-    if file and one.self_share >= NAMELESS then
-      local instructions = self.options.instructions == false and ", or see --instructions" or ""
-      self.nameless = ("%s has no names for %.0f %% of this: install its symbols, as a package NAME-dbgsym%s")
-        :format(text.escape(file), one.self_share, instructions)
-      return
+    if one.nameless then
+      shares[one.module] = (shares[one.module] or 0) + one.self_share
+      if not file or shares[one.module] > shares[file] then file = one.module end
     end
   end
+  if not file or shares[file] < NAMELESS then return end
+  local instructions = self.options.instructions == false and ", or see --instructions" or ""
+  self.nameless = ("%s has no names for %.0f %% of this: install its symbols, as a package NAME-dbgsym%s")
+    :format(text.escape(file), shares[file], instructions)
 end
 
 local NOUNS = { functions = "function", instructions = "instruction" }

@@ -115,12 +115,6 @@ function stacks.named(rows)
   return named
 end
 
--- What a FRAME is called in a table of functions: those without a name by their file.
-local function name_of(frame)
-  if frame.symbol then return frame.symbol end
-  return frame.module and ("[no name in %s]"):format(frame.module:match "[^/]*$") or "[unknown]"
-end
-
 -- T[key], a table that is made when it is first asked for.
 local function table_in(t, key)
   local found = t[key]
@@ -169,6 +163,7 @@ end
 
 -- ROWS by function, or by line of the source where BY is "line": a list of
 --   label, name, module   as of rows; the function; the base name of its file
+--   nameless              true: the function has no name in its file
 --   at                    "shop.c:23", where BY is "line" and debug information tells
 --   self, total           the numbers of the stacks whose innermost function it is, and of those that it is in
 --   times                 the sum of the fields `times` of the former, where rows have it; so also of the FIELDS, a
@@ -183,13 +178,14 @@ function stacks.functions(rows, by, innermost, fields)
   local own, total, last = {}, {}, {} -- by the function's number: its sums, and the row that it was last in
   -- The number of what FRAME counts for in rows of LABEL.
   local function number_of(label, frame)
-    local name, module = name_of(frame), frame.module and frame.module:match "[^/]*$" or ""
+    local name, module = frames.function_name(frame), frame.module and frame.module:match "[^/]*$" or ""
     local at = by == "line" and frame.file and ("%s:%s"):format(frame.file:match "[^/]*$", frame.line or "?") or nil
     local id = table.concat({ label or "", name, module, at or "" }, "\n")
     local n = numbers[id]
     if not n then
       n = #list + 1
       list[n], own[n], total[n], last[n] = { label = label, name = name, module = module, at = at }, 0, 0, 0
+      list[n].nameless = not frame.symbol and frame.module ~= nil or nil
       numbers[id] = n
     end
     return n
@@ -275,7 +271,7 @@ function stacks.callers(rows, name)
   for _, row in ipairs(rows) do
     local names, found = {}, nil
     stack.each_function(row.stack, known, function(frame, place)
-      names[place] = name_of(frame)
+      names[place] = frames.function_name(frame)
       if names[place] == name then found = place end
     end)
     if found then tree:add({ unpack(names, found) }, row) end

@@ -108,20 +108,34 @@ static uint64_t start_of(const struct frame_header *header, size_t row)
     return header->address + (uint64_t)(int64_t)header->rows[row].start;
 }
 
-uint64_t frame_header_end(const struct frame_header *header, uint64_t address)
+/* How many start at ADDRESS or before it. */
+static size_t rows_up_to(const struct frame_header *header, uint64_t address)
 {
     size_t low = 0, high = header->count;
-    while (low < high) { /* to the first that starts behind ADDRESS */
+    while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (start_of(header, middle) <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    uint64_t next = low < header->count ? start_of(header, low) : UINT64_MAX;
-    if (!low)
-        return next;
-    uint64_t start = start_of(header, low - 1);
-    uint64_t size = size_of(header->elf, header->address + (uint64_t)(int64_t)header->rows[low - 1].fde);
-    return address - start < size && size < next - start ? start + size : next;
+    return low;
+}
+
+uint64_t frame_header_start(const struct frame_header *header, uint64_t address, uint64_t *end)
+{
+    size_t rows = rows_up_to(header, address);
+    if (!rows)
+        return UINT64_MAX;
+    uint64_t start = start_of(header, rows - 1);
+    uint64_t size = size_of(header->elf, header->address + (uint64_t)(int64_t)header->rows[rows - 1].fde);
+    *end = start + size;
+    return address - start < size ? start : UINT64_MAX;
+}
+
+uint64_t frame_header_end(const struct frame_header *header, uint64_t address)
+{
+    size_t rows = rows_up_to(header, address);
+    uint64_t next = rows < header->count ? start_of(header, rows) : UINT64_MAX, end;
+    return frame_header_start(header, address, &end) != UINT64_MAX && end < next ? end : next;
 }

@@ -25,3 +25,7 @@ void frame_header_free(struct frame_header *header);
  * described, or else to the start of the next one; UINT64_MAX: there is none.
  */
 uint64_t frame_header_end(const struct frame_header *header, uint64_t address);
+
+/* Where the function that has the code at the ELF address ADDRESS begins, and in *END where it ends; UINT64_MAX: none
+ * is described. */
+uint64_t frame_header_start(const struct frame_header *header, uint64_t address, uint64_t *end);

@@ -172,9 +172,9 @@ static uint64_t check_program(lua_State *L, int index)
 
 /*
  * symbols:resolve(pid, frames: string of native u64, innermost first [, program]) → { function | false, module | false,
- * offset, … }
+ * offset, start | false, … }
  *
- * Three values per frame.
+ * Four values per frame; START: where a function without a name begins in its module, as OFFSET is counted.
  */
 static int lua_symbols_resolve(lua_State *L)
 {
@@ -184,15 +184,21 @@ static int lua_symbols_resolve(lua_State *L)
     const uint64_t *frames = check_frames(L, 3, &count);
     uint64_t program = check_program(L, 4);
     symbols_update(symbols); /* the process may have loaded what it calls there a moment ago */
-    lua_createtable(L, count * 3, 0);
+    lua_createtable(L, count * 4, 0);
     for (int i = 0; i < count; i++) {
         struct symbol symbol;
         symbols_lookup_frame(symbols, pid, program, frames, (size_t)i, &symbol);
         push_text(L, symbol.function);
-        lua_rawseti(L, -2, i * 3 + 1);
+        lua_rawseti(L, -2, i * 4 + 1);
         push_text(L, symbol.module);
-        lua_rawseti(L, -2, i * 3 + 2);
-        core_set_number_at(L, i * 3 + 3, (lua_Number)symbol.offset);
+        lua_rawseti(L, -2, i * 4 + 2);
+        core_set_number_at(L, i * 4 + 3, (lua_Number)symbol.offset);
+        bool begins = !symbol.function && symbol.module && symbol.start != UINT64_MAX;
+        if (begins)
+            lua_pushnumber(L, (lua_Number)symbol.start);
+        else
+            lua_pushboolean(L, false);
+        lua_rawseti(L, -2, i * 4 + 4);
     }
     return 1;
 }

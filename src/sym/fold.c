@@ -99,7 +99,7 @@ static void text_add_frame(struct text *text, const struct symbol *symbol, uint6
         text_add(text, symbol->function);
     } else if (symbol->module) {
         const char *slash = strrchr(symbol->module, '/');
-        snprintf(number, sizeof number, "+0x%" PRIx64, symbol->offset);
+        snprintf(number, sizeof number, "+0x%" PRIx64, symbol->start != UINT64_MAX ? symbol->start : symbol->offset);
         text_add(text, slash && slash[1] ? slash + 1 : symbol->module);
         text_add(text, number);
     } else {

@@ -18,9 +18,9 @@ uint64_t symbols_lookup_frame(struct symbols *symbols, pid_t pid, uint64_t progr
 
 /*
  * The COUNT frames of a stack of process PID and PROGRAM, the innermost first, as "main;serve;zmalloc": the outermost
- * first, functions without offsets; what has no function is its module and offset, or its address. Returns the text,
- * which stays valid until the next call (there is one for all SYMBOLS: the program has one thread), and in *LENGTH its
- * bytes.
+ * first, functions without offsets; what has no name is its module and where the function begins there, or where it is,
+ * or its address. Returns the text, which stays valid until the next call (there is one for all SYMBOLS: the program
+ * has one thread), and in *LENGTH its bytes.
  */
 const char *symbols_fold(struct symbols *symbols, pid_t pid, uint64_t program, const uint64_t *frames, size_t count,
                          size_t *length);

@@ -6,9 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "elf/frame_header.h"
 #include "elf/mini_debug_info.h"
 #include "sym/plt.h"
 #include "sym/symtab.h"
+
+enum { RANGES = 64 };
 
 struct image {
     struct stat stat;
@@ -26,6 +29,12 @@ struct image {
     bool exhausted; /* there was no memory for symbols or debug information */
     struct debuginfo *debuginfo;
     uint64_t debuginfo_bias;
+    bool frames_tried;
+    struct frame_header frames; /* read when a function without a name is first asked for */
+    struct range {
+        uint64_t start, end;
+    } ranges[RANGES]; /* of such functions, which were found before */
+    unsigned next_range;
 };
 
 struct image *image_new(int fd, const struct stat *stat, const struct debug_file_search *search)
@@ -57,6 +66,7 @@ void image_free(struct image *image)
     symtab_free(image->inside);
     plt_free(image->plt);
     debuginfo_free(image->debuginfo);
+    frame_header_free(&image->frames);
     free(image->segments);
     free((char *)image->search.debug_root);
     free((char *)image->search.module);
@@ -297,7 +307,39 @@ uint64_t image_address(struct image *image, uint64_t offset)
     return elf_address(image, offset, true, &address) ? address : offset;
 }
 
-const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result)
+struct start_query {
+    struct image *image;
+    uint64_t address, start, end;
+};
+
+static int read_start(void *context, const struct elf_file *elf, const struct debug_file_search *search)
+{
+    (void)search;
+    struct start_query *query = context;
+    struct image *image = query->image;
+    if (!image->frames_tried && frame_header_read(&image->frames, elf) == -ENOMEM)
+        return good(image, -ENOMEM);
+    image->frames_tried = true;
+    image->frames.elf = elf;
+    query->start = frame_header_start(&image->frames, query->address, &query->end);
+    return 0;
+}
+
+/* Where the function that has the ELF address ADDRESS begins; UINT64_MAX: that is not known. */
+static uint64_t function_start(struct image *image, uint64_t address)
+{
+    for (size_t i = 0; i < RANGES; i++)
+        if (address - image->ranges[i].start < image->ranges[i].end - image->ranges[i].start)
+            return image->ranges[i].start;
+    struct start_query query = {image, address, UINT64_MAX, 0};
+    if (image->frames_tried && !image->frames.count)
+        return UINT64_MAX;
+    if (!image_read(image, read_start, &query) && query.start != UINT64_MAX)
+        image->ranges[image->next_range++ % RANGES] = (struct range){query.start, query.end};
+    return query.start;
+}
+
+const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result, uint64_t *start)
 {
     if (!image->parsed)
         parse(image);
@@ -316,11 +358,14 @@ const char *image_lookup(struct image *image, uint64_t offset, bool executable, 
     }
     if (!name && image->plt)
         name = plt_lookup(image->plt, address, &distance);
-    if (name)
+    if (name) {
         *result = distance;
-    else
-        good(image, -errno);
-    return name;
+        return name;
+    }
+    good(image, -errno);
+    if (executable && start)
+        *start = function_start(image, address);
+    return NULL;
 }
 
 static void open_debuginfo(struct image *image, const struct elf_file *elf)

@@ -62,9 +62,11 @@ uint64_t image_address(struct image *image, uint64_t offset);
 /*
  * What is at OFFSET of the file, in a mapping that is EXECUTABLE or not. Returns the function's name and in *RESULT the
  * distance from its start; NULL where none is known, with *RESULT the ELF address (or OFFSET itself where the file has
- * none).
+ * none), and in *START, which is left as it is elsewhere, the ELF address at which the function begins, where the
+ * file's call frame information tells: stripped files have that, too. START may be
+ * NULL.
  */
-const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result);
+const char *image_lookup(struct image *image, uint64_t offset, bool executable, uint64_t *result, uint64_t *start);
 
 #define IMAGE_TOO_LARGE SIZE_MAX
 #define IMAGE_NO_MEMORY (SIZE_MAX - 1)

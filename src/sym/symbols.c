@@ -533,7 +533,7 @@ static int lookup_in_file(struct symbols *symbols, pid_t pid, uint64_t frame, st
         return -ENOENT;
     result->module = file->module;
     if (file->image)
-        result->function = image_lookup(file->image, result->offset, true, &result->offset);
+        result->function = image_lookup(file->image, result->offset, true, &result->offset, &result->start);
     return 0;
 }
 
@@ -555,7 +555,7 @@ uint64_t symbols_address(struct symbols *symbols, pid_t pid, uint64_t program, u
 
 int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_t address, struct symbol *result)
 {
-    *result = (struct symbol){.offset = address};
+    *result = (struct symbol){.offset = address, .start = UINT64_MAX};
     if (kernel_has(address))
         return lookup_kernel(symbols, address, result);
     if (address & STACK_IN_FILE)
@@ -574,11 +574,10 @@ int symbols_lookup(struct symbols *symbols, pid_t pid, uint64_t program, uint64_
     }
     symbols->lost.places += mapping->replaces;
     result->module = mapping->module;
-    result->offset = address - mapping->start;
-    if (mapping->inode)
-        result->offset += mapping->offset;
+    result->offset = address - mapping->start + (mapping->inode ? mapping->offset : 0);
     if (mapping->image)
-        result->function = image_lookup(mapping->image, result->offset, mapping->executable, &result->offset);
+        result->function =
+            image_lookup(mapping->image, result->offset, mapping->executable, &result->offset, &result->start);
     if (!result->function && found.now && perfmap_may_name(mapping))
         lookup_made(symbols, process, address, result);
     return 0;

@@ -19,6 +19,7 @@ struct symbol {
     const char *function; /* demangled, control characters escaped; NULL where nothing is known. Owned by SYMBOLS. */
     const char *module;   /* path as the process sees it, "[vdso]", "[heap]" …; NULL: no mapping has the address */
     uint64_t offset;      /* from the function's start; without a function the module's ELF address */
+    uint64_t start;       /* without a function: the ELF address at which it begins, UINT64_MAX: that is not known */
     bool kernel;          /* the address is one of the kernel's: its texts are valid until the next call */
 };
 

@@ -198,7 +198,7 @@ static struct tally compare_lines(const char *file, const char *debug, const str
     while (read_answer(&reader, &theirs) && read_answer(&other, &judge)) {
         struct source_line places[MAX_LEVELS];
         uint64_t offset, at = theirs.address - section_address + section_offset;
-        const char *symbol = image_lookup(image, at, true, &offset);
+        const char *symbol = image_lookup(image, at, true, &offset, NULL);
         size_t found = image_places(image, at, true, places, MAX_LEVELS);
         bool files, equal = compare_levels(&theirs, places, found, symbol, &files);
         tally.addresses++;

@@ -55,7 +55,7 @@ static unsigned look(const char *name, uint64_t size, unsigned *lines)
     for (int i = 0; i < LOOKUPS; i++) {
         uint64_t offset, at = (uint64_t)random() % size;
         struct source_line places[16];
-        const char *function = image_lookup(image, at, true, &offset);
+        const char *function = image_lookup(image, at, true, &offset, NULL);
         size_t count = image_places(image, at, true, places, 16);
         if ((function && strlen(function) > 5000) || count > 16)
             exit(3);

@@ -91,7 +91,7 @@ static void read_damaged(const char *name, uint64_t size)
     struct image *image = image_new(fd, &stat, &search);
     uint64_t offset;
     for (int i = 0; image && i < 200; i++) {
-        const char *function = image_lookup(image, (uint64_t)random() % size, i % 8 != 0, &offset);
+        const char *function = image_lookup(image, (uint64_t)random() % size, i % 8 != 0, &offset, NULL);
         if (function && strlen(function) > 4096)
             exit(3);
     }

@@ -171,7 +171,7 @@ static struct tally compare_file(const char *path)
     for (int i = 0; i < ADDRESSES; i++) {
         GElf_Addr address = addresses[i] + view.bias, distance = answers[i].distance;
         uint64_t offset;
-        const char *own = image_lookup(image, address - view.low + segment.p_offset, true, &offset);
+        const char *own = image_lookup(image, address - view.low + segment.p_offset, true, &offset, NULL);
         char *name = answers[i].name;
         uint64_t start = start_of(&view, address);
         if (own && !start && strstr(own, "@plt")) {

@@ -50,12 +50,35 @@ static unsigned count_wrong(struct image *image, uint64_t distance, unsigned cou
     for (unsigned i = 0; i < count; i++) {
         const struct known *k = &known[(size_t)random() % known_count];
         uint64_t address = k->address + (uint64_t)random() % k->size, offset;
-        const char *name = image_lookup(image, address - distance, true, &offset);
+        const char *name = image_lookup(image, address - distance, true, &offset, NULL);
         if (!nm_agrees(address, name, offset) && wrong++ < 5)
             fprintf(stderr, "#   %#" PRIx64 " is %s+%#" PRIx64 ", nm has %s\n", address, name ? name : "(unknown)",
                     offset, k->name);
     }
     return wrong;
+}
+
+/* Functions of the file stripped of its names begin where nm has them, all but those without call frame information. */
+static void test_starts(void)
+{
+    struct image *image = open_image("stripped");
+    read_nm(in_dir("mini"), "");
+    uint64_t distance = distance_of_text("mini"), offset, start;
+    unsigned wrong = 0, nameless = 0;
+    for (size_t i = 0; i < known_count; i++) {
+        const struct known *k = &known[i];
+        start = UINT64_MAX;
+        if (image_lookup(image, k->address + k->size - 1 - distance, true, &offset, &start))
+            continue;
+        nameless++;
+        wrong += start != k->address && start != UINT64_MAX;
+        wrong += start == UINT64_MAX && k->size > 64; /* what a C library's file begins with has none */
+    }
+    ok(nameless > 11 && !wrong, "%u functions without a name, %u begin elsewhere", nameless, wrong);
+    start = 23;
+    bool named = image_lookup(image, 0, true, &offset, &start);
+    ok(!named && (start == 23 || start == UINT64_MAX), "no function begins in the file's header");
+    image_free(image);
 }
 
 static void test_minidebug(void)
@@ -73,7 +96,9 @@ static void test_minidebug(void)
               "objcopy --add-section .gnu_debugdata=inside.xz stripped with");
     if (!ok(built, "its local symbols are put into .gnu_debugdata, as Fedora does"))
         return;
+    test_starts();
     struct image *image = open_image("with");
+    read_nm(in_dir("mini"), "");
     is_int(count_wrong(image, distance, 2000), 0, "all %zu functions have names", all);
     image_free(image);
 
@@ -87,7 +112,8 @@ static void test_minidebug(void)
         image = open_image("damaged");
         for (int i = 0; i < 50; i++) {
             uint64_t offset;
-            unnamed += !image_lookup(image, known[(size_t)random() % known_count].address - distance, true, &offset);
+            unnamed +=
+                !image_lookup(image, known[(size_t)random() % known_count].address - distance, true, &offset, NULL);
             tried++;
         }
         image_free(image);
@@ -121,7 +147,7 @@ static void compare_stubs(const char *name)
         stubs++;
         for (uint64_t inside = 0; inside < 8; inside += 3) {
             uint64_t offset;
-            const char *own = image_lookup(image, address + inside - distance, true, &offset);
+            const char *own = image_lookup(image, address + inside - distance, true, &offset, NULL);
             if ((!own || strcmp(own, want) || offset != inside) && wrong++ < 5)
                 fprintf(stderr, "#   %#" PRIx64 " is %s+%#" PRIx64 ", objdump has %s\n", address + inside,
                         own ? own : "(unknown)", offset, want);
@@ -359,7 +385,7 @@ static void test_versions(void)
         uint64_t distance = distance_of_text(files[f]), offset;
         unsigned shared = 0, picked = 0;
         for (size_t i = 0; i < known_count; i++) {
-            const char *name = image_lookup(image, known[i].address - distance + 1, true, &offset);
+            const char *name = image_lookup(image, known[i].address - distance + 1, true, &offset, NULL);
             shared += name && !strcmp(known[i].name, "shared") && !strcmp(name, "shared") && offset == 1;
             picked += name && !strcmp(known[i].name, "picked") && !strcmp(name, "picked") && offset == 1;
         }

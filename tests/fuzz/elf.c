@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct image *image = image_new(fd, &stat, &search);
     for (uint64_t at = 0; image && at < size + 64; at += size / 64 + 1) {
         uint64_t offset;
-        const char *name = image_lookup(image, at, at & 1, &offset);
+        const char *name = image_lookup(image, at, at & 1, &offset, NULL);
         if (name && strlen(name) > 4096 + 16)
             abort();
     }

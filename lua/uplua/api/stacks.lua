@@ -50,6 +50,10 @@ Each stack is one object: stacks can be keys of tables. A frame is a table:
     { [[`offset`]],
       [[from the function's start; without a function, in the module]],
       defines = "`frame.offset: integer`" },
+    { [[`start`]],
+      [[where a function without a name begins in the module, by the module's unwind tables; nil where these do not
+        tell]],
+      defines = "`frame.start: integer?`" },
     { [[`module`]],
       [[the file as the process sees it, `[vdso]`, `[kernel]`, a kernel's module `[ext4]`, `[bpf]`; nil where
         nothing is mapped]],

@@ -104,9 +104,11 @@ local function new(given)
   end
 end
 
--- What a function is called; one without a name by its place in the file.
+-- What a function is called; one of which nothing is known by its place in the file.
 local NAME = { offsets = false }
-local function name_of(one) return one.symbol or frame.text(one, NAME) end
+local function name_of(one)
+  return (one.symbol or one.start) and frame.function_name(one) or frame.text(one, NAME)
+end
 
 -- The functions of stack S from its site on, and what is said of a stack that does not end in its program's beginning.
 local function functions_of(s, known, hands_on)

@@ -2,6 +2,7 @@
 --   address   a number, a uint64_t where it is 2^53 or more
 --   symbol    the function's name; nil where none is known
 --   offset    from the function's start; without a function, in the module
+--   start     where a function without a name begins in the module, by the module's unwind tables; nil: not known
 --   module    "/usr/lib/x86_64-linux-gnu/libc.so.6", "[vdso]", "[kernel]"; nil where nothing is mapped
 --   kernel    true: an address of the kernel's
 --   file, line  of the source, where debug information is found
@@ -101,6 +102,14 @@ function frame.any_guessed(first, count)
   return false
 end
 
+-- The function of frame ONE for tables of functions: its name, "libfoo.so+0x1234" by where it begins, or what is known
+-- in the place of that.
+function frame.function_name(one)
+  if one.symbol then return one.symbol end
+  if one.start then return frame.basename(one.module) .. "+" .. hex(one.start) end
+  return one.module and ("[no name in %s]"):format(frame.basename(one.module)) or "[unknown]"
+end
+
 -- A frame as text, with what STYLE asks for: its offset in the function, its address before it, its module and its
 -- place in the source behind it.
 function frame.text(one, style)
@@ -135,9 +144,10 @@ function frame.resolve(pid, raw, program)
   for i = 1, #raw / 8 do
     list[i] = setmetatable({
       address = plain(C.symbols_address(of, pid, since, address[i - 1])),
-      symbol  = found[3 * i - 2] or nil,
-      module  = found[3 * i - 1] or nil,
-      offset  = found[3 * i],
+      symbol  = found[4 * i - 3] or nil,
+      module  = found[4 * i - 2] or nil,
+      offset  = found[4 * i - 1],
+      start   = found[4 * i] or nil,
       kernel  = address[i - 1] >= KERNEL or nil,
       guessed = i > 1 and is_guess(halves, i - 2) or nil,
     }, meta)

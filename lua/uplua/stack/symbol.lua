@@ -30,7 +30,8 @@ function meta.__concat(a, b) return tostring(a) .. tostring(b) end
 
 -- The one symbol of the FRAME found.
 local function intern(found)
-  local shown = found.symbol or frame.text(found, { offsets = false })
+  local named = found.symbol or found.start
+  local shown = named and frame.function_name(found) or frame.text(found, { offsets = false })
   local name = ("%s\0%s\0%s"):format(found.module or "", found.symbol and "" or found.kernel and "k" or "u", shown)
   local symbols = own().symbols
   local s = symbols[name]
