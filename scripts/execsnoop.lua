@@ -7,6 +7,7 @@ prints a line for each program that a process becomes (exec), and for each attem
 
   -x, --exits            a line for each end, too: its status, and how long the program ran
       --name TEXT        only lines with TEXT in them
+  -w, --where EXPR       only events for which EXPR is true: 'e.uid == 0', 'e.cgroup == 4242'
   -b, --by WHAT          with columns for the thread, cgroup, container, cpu, or an expression of the event
   -k, --key [NAME=]EXPR  a column NAME with the value of EXPR, an expression of the event e, such as e.uid; may be
                          repeated
@@ -26,6 +27,7 @@ local options = up.args {
   "execsnoop.lua [options] [-- PID ... or COMMAND]",
   { "exits,x",                          "a line for each end, too" },
   { "name",    "TEXT", "string", false, "only lines with TEXT in them" },
+  { "where,w", "EXPR", "string", false, "only events for which EXPR is true: 'e.uid == 0'" },
   by.option, by.key,
   arguments = 0,
 }
@@ -36,6 +38,7 @@ local events = up.ring { size = "4M" }
 local who = by.new(options.by, { keys = options.key })
 local function whose(e) return 0 end
 if who then whose = who.key end
+local where = up.expression(options.where or "true", { name = "--where", kind = "condition" })
 
 -- A process ends with the last of its threads. Its status is what its parent waits for (wait_task_zombie in the
 -- kernel's kernel/exit.c).
@@ -48,6 +51,7 @@ end
 -- The arguments lie one behind the other in the new program's memory, where the kernel has just written them. A long
 -- one comes in parts.
 up.raw_tracepoint("sched_process_exec", function(e)
+  if not where(e) then return end
   local at, last, n = e.args.p.mm.arg_start, e.args.p.mm.arg_end, 0
   while at < last and n < MOST do
     local word = up.str(at, LONGEST)
@@ -66,7 +70,7 @@ up.raw_tracepoint("sched_process_exec", function(e)
 end)
 
 up.sysreturn({ "execve", "execveat" }, function(e)
-  if e.ret < 0 then
+  if e.ret < 0 and where(e) then
     events:emit { failed = e.time, pid = e.pid, comm = e.comm, ret = e.ret,
                   path = up.str(e.args.filename, PATH), who = whose(e) }
   end
@@ -75,7 +79,7 @@ end)
 if options.exits then
   up.raw_tracepoint("sched_process_exit", function(e)
     local p = e.args.p
-    if p.signal.live.counter == 0 then -- two threads that end at once may both see this
+    if p.signal.live.counter == 0 and where(e) then -- two threads that end at once may both see this
       events:emit { ended = e.time, pid = e.pid, born = p.group_leader.start_boottime, comm = p.group_leader.comm,
                     code = status(p), who = whose(e) }
     end

@@ -12,6 +12,7 @@ the stacks in which most time was spent so: in locks, sleeps, reads from disks, 
                          such as e.uid (default: the thread's name)
       --key [NAME=]EXPR  by the value of EXPR, too, an expression of the event e at the switch away; may be repeated
       --sum [NAME=]EXPR  with the sum of EXPR's values, of that event, too; may be repeated
+      --where EXPR       only waits for which EXPR is true, of that event: 'e.cpu == 0', 'e.args.prev.prio < 100'
   -n, --top N            the N stacks, functions or lines with most time (default 20; 0: all)
   -f, --functions        a table of functions instead: self, the time in which the function itself waited, for which it
                          had called the kernel's scheduler; total, also what it had called
@@ -46,6 +47,7 @@ local options = up.args {
   { "by",      "WHAT", "string",   false, "by process, thread, cgroup, container, cpu or an expression of e" },
   { "key", "[NAME=]EXPR", "string", false, "by the value of EXPR, too; may be repeated", several = true },
   { "sum", "[NAME=]EXPR", "string", false, "with the sum of EXPR's values; may be repeated", several = true },
+  { "where", "EXPR", "string", false,     "only waits for which EXPR is true, of e at the switch away" },
   report.options "stacks",
   arguments = 0,
 }
@@ -69,9 +71,10 @@ local values, put = sums.values, sums.put
 -- A command stands still before its first instruction, since uplua holds it there.
 local DEAD, TRACED = 0x80, 0x08 -- TASK_DEAD and __TASK_TRACED of include/linux/sched.h
 local is_command = up.target().command ~= nil
+local where = up.expression(options.where or "true", { name = "--where", kind = "condition" })
 local function counts(e)
   local state = bit.band(e.args.prev_state, 0xff)
-  return state ~= DEAD and not (is_command and state == TRACED) and (not blocked_only or state ~= 0)
+  return state ~= DEAD and not (is_command and state == TRACED) and (not blocked_only or state ~= 0) and where(e)
 end
 
 -- Of --cpu is the CPU that a thread comes back to; it may have left another.

@@ -12,6 +12,7 @@ and prints at the end how long that was: much, where there are more threads than
   -k, --key [NAME=]EXPR  by the value of EXPR, too, an expression of the event e, in a column NAME; may be repeated
   -s, --sum [NAME=]EXPR  a column with the sum of EXPR's values, of the event e at the beginning of each wait: where the
                          thread leaves the CPU; may be repeated
+  -w, --where EXPR       only waits for which EXPR is true, of that event: 'e.cpu == 0'
   -H, --histogram        a histogram of each, too
   -i, --interval TIME    prints the times each TIME, too
   -n, --top N            the N that waited longest in all (default 20; 0: all)
@@ -30,6 +31,7 @@ local options = up.args {
   by.option,
   { "by-process,p",                          "as --by process" },
   by.key, by.sum,
+  { "where,w", "EXPR", "string", false,      "only waits for which EXPR is true" },
   { "histogram,H",                           "a histogram of each, too" },
   { "interval,i", "TIME", "duration", false, "print the times each TIME, too", least = "10ms" },
   { "top,n",      "N",    "integer",  20,    "the N that waited longest in all; 0: all" },
@@ -62,8 +64,10 @@ local cpus = up.target().cpus
 local function counts(e) return true end
 if cpus then counts = up.expression("e.cpu == " .. table.concat(cpus, " or e.cpu == "), { kind = "condition" }) end
 
+local where = up.expression(options.where or "true", { name = "--where", kind = "condition" })
+
 up.raw_tracepoint("sched_switch", { every_cpu = true }, function(e)
-  if e.tid ~= 0 then
+  if e.tid ~= 0 and where(e) then
     if state(e) == 0 then
       ready[e.tid] = { since = e.time, who = whose(e), values = values(e) }
     elseif state(e) ~= DEAD then

@@ -143,5 +143,19 @@ for arguments, message in pairs {
   like(run.err, message, arguments)
   ok(run.status ~= 0, "… with a status that says so")
 end
+-- --where of the scripts that look at the scheduler: of the event at the switch away.
+local SLEEP = " -- sleep 0.05"
+for where, waits in pairs { ["e.comm == 'sleep'"] = "1 stack", ["e.comm ~= 'sleep'"] = "0 stacks",
+  ["e.args.prev.prio < 100"] = "0 stacks" } do
+  like(target.uplua(('offcputime.lua --min 40ms --where "%s"'):format(where) .. SLEEP).out,
+    " off the CPU in " .. waits .. "\n", "offcputime --where " .. where)
+  local times = target.uplua(('--format csv runqlat.lua -p --where "%s"'):format(where) .. SLEEP).out
+  tap.is(times:find("\nsleep,%d+,") ~= nil, waits == "1 stack", "runqlat --where " .. where)
+end
+like(target.uplua([[--follow execsnoop.lua -x -w 'e.comm == "true"' -- sh -c '/bin/true; /bin/echo >&2; /nope']]).out, "\n%S+  true +%d+ +%d+  /bin/true\n%S+  true +%d+ +ended with status 0 after [^\n]*\n$",
+  "execsnoop --where: the program and its end, and no other's")
+like(target.uplua("runqlat.lua --where 'e.args.none > 1' -- true").err, "^uplua: %-%-where 'e.args.none > 1': ",
+  "a condition that cannot be asked is refused")
+
 target.done()
 tap.done_testing()
