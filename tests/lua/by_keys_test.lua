@@ -152,7 +152,8 @@ for where, waits in pairs { ["e.comm == 'sleep'"] = "1 stack", ["e.comm ~= 'slee
   local times = target.uplua(('--format csv runqlat.lua -p --where "%s"'):format(where) .. SLEEP).out
   tap.is(times:find("\nsleep,%d+,") ~= nil, waits == "1 stack", "runqlat --where " .. where)
 end
-like(target.uplua([[--follow execsnoop.lua -x -w 'e.comm == "true"' -- sh -c '/bin/true; /bin/echo >&2; /nope']]).out, "\n%S+  true +%d+ +%d+  /bin/true\n%S+  true +%d+ +ended with status 0 after [^\n]*\n$",
+like(target.uplua([[--follow execsnoop.lua -x -w 'e.comm == "true"' -- sh -c '/bin/true; /bin/echo >&2; /nope']]).out,
+  "\n%S+  true +%d+ +%d+  /bin/true\n%S+  true +%d+ +ended with status 0 after [^\n]*\n$",
   "execsnoop --where: the program and its end, and no other's")
 like(target.uplua("runqlat.lua --where 'e.args.none > 1' -- true").err, "^uplua: %-%-where 'e.args.none > 1': ",
   "a condition that cannot be asked is refused")
