@@ -113,12 +113,35 @@ static int loop_at_once(lua_State *L)
     return 0;
 }
 
+/* reload_by_hangup() → a descriptor that is readable once SIGHUP asks to load the script again, which is no request to
+ * stop any more; raises why not */
+static int loop_reload_by_hangup(lua_State *L)
+{
+    struct error err;
+    int fd = interrupt_reload_by_hangup(&err);
+    return fd < 0 ? core_raise(L, &err) : core_push_number(L, fd);
+}
+
+/* take_reload(): forgets that it was asked for */
+static int loop_take_reload(lua_State *L)
+{
+    (void)L;
+    interrupt_take_reload();
+    return 0;
+}
+
 int loop_open_lua(lua_State *L)
 {
     /* Time and signals are the process's, whatever the run. */
     static const luaL_Reg functions[] = {
-        {"new", loop_new},   {"now", loop_now},       {"signal", loop_signal},
-        {"take", loop_take}, {"forget", loop_forget}, {"at_once", loop_at_once},
+        {"new", loop_new},
+        {"now", loop_now},
+        {"signal", loop_signal},
+        {"take", loop_take},
+        {"forget", loop_forget},
+        {"at_once", loop_at_once},
+        {"reload_by_hangup", loop_reload_by_hangup},
+        {"take_reload", loop_take_reload},
         {NULL, NULL},
     };
     static const luaL_Reg methods[] = {{"add", loop_add}, {"remove", loop_remove}, {"wait", loop_wait}, {NULL, NULL}};

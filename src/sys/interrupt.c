@@ -2,6 +2,7 @@
 #include "sys/interrupt.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -38,10 +39,12 @@ static struct {
     void (*busy)(void), (*at_once)(void);
     volatile sig_atomic_t signal, from_terminal, ticks, taken, broken;
     int64_t came_at, used_at; /* by the clock, of the CPU's time */
+    int reload_fd;            /* -1: SIGHUP asks to stop */
+    bool had_terminal;        /* when that began */
     int terminal;
     struct termios modes;
     const char *leave; /* what has the terminal show again what it showed before; NULL: nothing */
-} interrupt = {.fd = -1, .terminal = -1};
+} interrupt = {.fd = -1, .reload_fd = -1, .terminal = -1};
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -165,6 +168,49 @@ int interrupt_open(void (*busy)(void), struct error *err)
             return result;
     }
     return 0;
+}
+
+/* Whether the process has a terminal that it is controlled by. May be called by a signal handler. */
+static bool has_terminal(void)
+{
+    int fd = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+static void on_hangup(int signal, siginfo_t *info, void *context)
+{
+    int saved = errno;
+    uint64_t one = 1;
+    if (info->si_code == SI_KERNEL || (interrupt.had_terminal && !has_terminal()) ||
+        write(interrupt.reload_fd, &one, sizeof one) < 0)
+        on_request(signal, info, context);
+    errno = saved;
+}
+
+int interrupt_reload_by_hangup(struct error *err)
+{
+    if (interrupt.reload_fd >= 0)
+        return interrupt.reload_fd;
+    interrupt.had_terminal = has_terminal();
+    interrupt.reload_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (interrupt.reload_fd < 0)
+        return error_set(err, -errno, "cannot make an eventfd: %s", error_reason(errno));
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
+    action.sa_sigaction = on_hangup;
+    if (sigaction(SIGHUP, &action, NULL) < 0)
+        return error_set(err, -errno, "cannot handle signal %d: %s", SIGHUP, error_reason(errno));
+    return interrupt.reload_fd;
+}
+
+void interrupt_take_reload(void)
+{
+    uint64_t count;
+    if (read(interrupt.reload_fd, &count, sizeof count) < 0)
+        return; /* EAGAIN: taken before */
 }
 
 void interrupt_at_once(void (*fn)(void))

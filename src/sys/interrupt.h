@@ -28,6 +28,15 @@ int interrupt_open(void (*busy)(void), struct error *err);
  */
 void interrupt_at_once(void (*fn)(void));
 
+/*
+ * From now on SIGHUP, even where it was ignored at the start, asks to load the script again instead, unless it is told
+ * that the terminal has gone: by the kernel, or by a shell whose terminal it was. Returns a descriptor that is readable
+ * once that is asked for, owned by this module, or -errno.
+ */
+int interrupt_reload_by_hangup(struct error *err);
+/* The script is about to be loaded again: forgets that it was asked for. */
+void interrupt_take_reload(void);
+
 /* The ns since the signal came that interrupt_signal tells of. */
 int64_t interrupt_age(void);
 

@@ -115,13 +115,20 @@ function loop.taking(take, fn, ...)
   return done(pcall(fn, ...))
 end
 
+-- taken(undo): UNDO takes back what was just done, where that is noted. Returns what it is noted for, which is another
+-- value for each version of a file; nil: nothing is noted.
+function loop.taken(undo)
+  local taker = own().taker
+  if taker then taker(undo) end
+  return taker
+end
+
 -- A function that adds FN to the LIST of the run, "starts" and its like. What is wrong is raised at its caller's line.
 local function adder(list)
   return function(fn)
     check_function(fn, 3)
-    local mine = own()
-    table.insert(mine[list], fn)
-    if mine.taker then mine.taker(function() remove(own()[list], fn) end) end
+    table.insert(own()[list], fn)
+    loop.taken(function() remove(own()[list], fn) end)
   end
 end
 
@@ -148,7 +155,7 @@ local function add_timer(duration, fn, repeats)
   setmetatable(timer, Timer)
   local mine = own()
   mine.timers[#mine.timers + 1] = timer
-  if mine.taker then mine.taker(function() timer:cancel() end) end
+  loop.taken(function() timer:cancel() end)
   return timer
 end
 

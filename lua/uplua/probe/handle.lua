@@ -23,6 +23,7 @@ local own = run.part(function()
     list = {},        -- the run's, in the order of their declaration
     fresh = {},       -- those of them that are declared and not committed
     removed = {},     -- those that have lost something, and are in the list no more
+    past = {},        -- kind and spec → the hits of the others that are not
     enclosing = nil,  -- the one to which what is declared now belongs
     ended = false,    -- the run is over
     without_hits = {}, -- of that, the probes that saw nothing
@@ -207,12 +208,13 @@ end
 -- provider, its spec, and how many hits there were of what is not traced.
 function handle.without_hits() return own().without_hits end
 
--- For the ledger: { { text, count }, … }
+-- For the ledger: { { text, count, [cause] }, … }; cause: the text, where that does not stay the same.
 function handle.lost()
   local mine = own()
   local list, all = {}, { unpack(mine.list) }
   list[1] = { ("a script's handlers took the place of its old ones: for %s in all, hits were seen by none of both")
-    :format(text.time(mine.gap)), mine.gaps }
+    :format(text.time(mine.gap)), mine.gaps,
+    "a script's handlers took the place of its old ones: hits were seen by none of both" }
   for _, entry in ipairs(mine.inlined) do
     local self, which, instead, places = unpack(entry)
     list[#list + 1] = { ("%s %s: place where %s is inlined: calls not seen%s")
@@ -442,7 +444,25 @@ function handle.remove(self)
   end
   remove(mine.list, self)
   local has_lost = self.replaced + self.moved + self.abandoned > 0 or #self.leaving > 0
-  if has_lost then mine.removed[#mine.removed + 1] = self end
+  if has_lost then
+    mine.removed[#mine.removed + 1] = self
+  else
+    local name = self.kind .. " " .. self.spec
+    mine.past[name] = (mine.past[name] or 0) + self.hits
+  end
+end
+
+-- The hits of the run's probes by their kind and spec, also of those that others have taken the place of: { text → n }.
+function handle.hits()
+  local mine, hits = own(), {}
+  for name, n in pairs(mine.past) do hits[name] = n end
+  for _, list in ipairs { mine.list, mine.removed } do
+    for _, self in ipairs(list) do
+      local name = self.kind .. " " .. self.spec
+      hits[name] = (hits[name] or 0) + self.hits
+    end
+  end
+  return hits
 end
 
 -- What --explain would print of SELF, which is attached or detached; raises why it cannot.

@@ -83,7 +83,7 @@ function leader.lost()
       ("process %d executed a program by a thread other than its first: no function was seen there for %s")
         :format(of[1], text.time(of[2])) or
       ("process %d executed a program by a thread other than its first: no function was seen there"):format(of[1])
-    list[i] = { cause, 1 }
+    list[i] = { cause, 1, "a process executed a program by a thread other than its first: no function was seen there" }
   end
   return list
 end

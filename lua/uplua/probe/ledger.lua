@@ -97,14 +97,14 @@ local function add_objects(add)
   end
 end
 
--- What was lost so far: { { text, count }, … }, empty if nothing was. BY_ITSELF: without what p:replace and its like
--- have missed.
+-- What was lost so far: { { text, count, [cause] }, … }, empty if nothing was; cause: the text, where that does not
+-- stay the same while the count grows. BY_ITSELF: without what p:replace and its like have missed.
 function ledger.list(by_itself)
-  local counts, order = {}, {}
-  local function add(text, count)
+  local counts, order, causes = {}, {}, {}
+  local function add(text, count, cause)
     if count == 0 then return end
     if not counts[text] then order[#order + 1] = text end
-    counts[text] = (counts[text] or 0) + count
+    counts[text], causes[text] = (counts[text] or 0) + count, cause
   end
   for _, loaded in ipairs(load.setups()) do add_counters(loaded, add) end
   for _, entry in ipairs(kept()) do add(entry[1], entry[2]) end
@@ -115,10 +115,10 @@ function ledger.list(by_itself)
     for _, entry in ipairs(module and module[teller[2]]() or {}) do add(entry[1], entry[2]) end
   end
   for _, entry in ipairs(late_modules.lost()) do add(entry[1], entry[2]) end
-  for _, entry in ipairs(leader.lost()) do add(entry[1], entry[2]) end
-  for _, entry in ipairs(by_itself and {} or handle.lost()) do add(entry[1], entry[2]) end
+  for _, entry in ipairs(leader.lost()) do add(unpack(entry)) end
+  for _, entry in ipairs(by_itself and {} or handle.lost()) do add(unpack(entry)) end
   local list = {}
-  for i, text in ipairs(order) do list[i] = { text, counts[text] } end
+  for i, text in ipairs(order) do list[i] = { text, counts[text], causes[text] } end
   return list
 end
 

@@ -12,12 +12,44 @@ local files = {}
 
 local own = run.part(function()
   return {
-    -- path → { path, probes, undo, first, last, typed }: what the file has declared, functions that take back the
-    -- rest, and the numbers of the shared objects that it has made; typed: it was typed, and saved as this file
+    -- path → { path, probes, undo, first, last, typed, modules, of_modules }: what the file has declared, functions
+    -- that take back the rest, and the numbers of the shared objects that it has made; typed: it was typed, and saved
+    -- as this file; the names of the modules that it was the first to require, and what takes back what these did
     loaded = {},
     fresh = {}, -- the same of files that have run and whose probes are not attached yet
   }
 end)
+
+-- Calls fn(...), and returns what it returns. A module is loaded once, whatever becomes of the file that requires it:
+-- meanwhile SET_APART, probes as keys, gets the probes that modules declare, and ENTRY the modules' names and what
+-- takes back the rest that they do.
+local function setting_modules_apart(entry, set_apart, fn, ...)
+  local plain, depth = require, 0
+  local function done(before, name, ok, ...)
+    depth = depth - 1
+    for _, probe in ipairs(handle.probes()) do
+      if depth == 0 and not before[probe] then set_apart[probe] = true end
+    end
+    if not ok then error((...), 0) end
+    entry.modules[#entry.modules + 1] = name
+    return ...
+  end
+  rawset(_G, "require", function(name)
+    if package.loaded[name] or type(name) ~= "string" or name:find "^uplua%." then return plain(name) end
+    local before = {}
+    for _, probe in ipairs(handle.probes()) do before[probe] = true end
+    depth = depth + 1
+    return done(before, name, pcall(loop.taking, function(take_back)
+      entry.of_modules[#entry.of_modules + 1] = take_back
+    end, plain, name))
+  end)
+  local function restore(ok, ...)
+    rawset(_G, "require", plain)
+    if not ok then error((...), 0) end
+    return ...
+  end
+  return restore(pcall(fn, ...))
+end
 
 -- Runs CHUNK, with arguments, and notes what it declares; returns what it returns. It is a version of what has run as
 -- PATH before.
@@ -25,7 +57,7 @@ function files.run_as(path, chunk, ...)
   local mine = own()
   local before, undo = {}, {}
   for _, probe in ipairs(handle.probes()) do before[probe] = true end
-  local entry = { path = path, probes = {}, undo = undo, first = #object.all() + 1 }
+  local entry = { path = path, probes = {}, undo = undo, first = #object.all() + 1, modules = {}, of_modules = {} }
   local function note(...)
     for _, probe in ipairs(handle.probes()) do
       if not before[probe] then entry.probes[#entry.probes + 1] = probe end
@@ -36,7 +68,8 @@ function files.run_as(path, chunk, ...)
   mine.fresh[#mine.fresh + 1] = entry
   capture.forget(debug.getinfo(chunk, "S").short_src)
   if mine.loaded[path] and mine.loaded[path].typed then capture.forget "prompt" end
-  return note(loop.taking(function(take_back) undo[#undo + 1] = take_back end, chunk, ...))
+  return note(loop.taking(function(take_back) undo[#undo + 1] = take_back end,
+    setting_modules_apart, entry, before, chunk, ...))
 end
 
 -- The same of the file PATH, whatever links lead to it.
@@ -67,7 +100,7 @@ end
 function files.adopt(path, undo)
   local mine, of_files = own(), {}
   local entry = { path = core.system.real_path(path) or path, probes = {}, undo = { unpack(undo) }, typed = true,
-                  first = 1, last = #object.all() }
+                  first = 1, last = #object.all(), modules = {}, of_modules = {} }
   for before, other in pairs(mine.loaded) do
     if other.typed then mine.loaded[before] = nil end -- saved once more
     for _, probe in ipairs(other.typed and {} or other.probes) do of_files[probe] = true end
@@ -113,7 +146,11 @@ end
 
 -- … or it has failed: what was there before stays.
 function files.discard()
-  for _, entry in ipairs(own().fresh) do end_all(entry.undo) end
+  for _, entry in ipairs(own().fresh) do
+    end_all(entry.undo)
+    end_all(entry.of_modules) -- and what requires them next loads them again
+    for _, name in ipairs(entry.modules) do package.loaded[name] = nil end
+  end
   own().fresh = {}
 end
 

@@ -342,6 +342,7 @@ local function check(options)
   elseif options.watch and (options.interactive or options.explain) then
     wrong("--watch runs the script; it does not go with -i, --explain and --check")
   end
+  if options.serve and options.interactive then wrong("--serve runs a script; it does not go with -i") end
   if options.symbolize and not options.script then wrong(NO_ADDRESSES) end
   if options.follow and not options.pids and not options.command then
     wrong("--follow needs a target: PIDs or a command")

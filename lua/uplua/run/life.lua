@@ -229,6 +229,31 @@ local function print_checked()
   for _, one in ipairs(unchecked) do text.printf("not checked: %s\n", text.escape(one)) end
 end
 
+-- With --watch and --serve a script can be loaded again. PATH: its file; nil: it has none.
+local function reloads(options, path)
+  return path and not options.explain and (options.watch or options.serve) and require "uplua.run.reload"
+end
+
+-- Runs the main chunk, of the file PATH unless that is nil, with its arguments.
+local function run_chunk(options, path, chunk, ...)
+  local reload = reloads(options, path)
+  if options.watch then require "uplua.run.watch".begin(path) end
+  if reload then reload.begin(path, options.watch, ...) else chunk(...) end
+end
+
+-- From now on the script may be loaded again: when its file is saved, and when SIGHUP asks a service for it.
+local function start_reloads(options, path)
+  local reload = reloads(options, path)
+  if reload then reload.start() end
+  if options.watch then require "uplua.run.watch".start() end
+  if not service() then return end
+  loop.watch(core.loop.reload_by_hangup(), function()
+    core.loop.take_reload()
+    if reload then return reload.again(path) end
+    failure.report "SIGHUP: there is no file of this script to be loaded again"
+  end)
+end
+
 -- The begin of a run of OPTIONS: its target, what chunk(...) declares, and the command. False and the exit status where
 -- there is nothing to be waited for: it has failed, or is over.
 function life.begin(options, chunk, ...)
@@ -238,12 +263,8 @@ function life.begin(options, chunk, ...)
     local declare, counter = loaded "probe.declare", loaded "probe.counter"
     return declare and declare.used() or counter and counter.counts()
   end, called = commit_later }
-  local watch = options.watch and require "uplua.run.watch"
-  if watch then
-    if not life.try(watch.begin, arg[0], ...) then return false, failed() end
-  elseif not life.try(chunk, ...) then
-    return false, failed()
-  end
+  local path = options.script and options.script ~= "-" and arg[0] or nil
+  if not life.try(run_chunk, options, path, chunk, ...) then return false, failed() end
   if options.emit or options.explain then
     local setup = used_setup()
     local ok = not setup or life.try(setup.commit)
@@ -257,7 +278,7 @@ function life.begin(options, chunk, ...)
     loop.stop("signal")
     return true
   end
-  if not (life.try(commit) and (not watch or life.try(watch.start, ...))) then return false, failed() end
+  if not (life.try(commit) and life.try(start_reloads, options, path)) then return false, failed() end
   if service() and not life.try(service().start) then return false, failed() end
   life.watch_target(function() loop.stop("target") end)
   return true

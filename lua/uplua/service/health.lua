@@ -22,14 +22,9 @@ local function add(to, key, value) to.entries[#to.entries + 1] = { key, value } 
 -- families(errors) → those of uplua itself, with their entries. ERRORS: name of a metric → { count = … }.
 function health.families(errors)
   local hits = family("hits", "counter", "hits of the script's probes", { "probe" })
-  local seen = {}
-  for _, probe in ipairs(handle.probes()) do
-    local name = probe.kind .. " " .. probe.spec
-    seen[name] = (seen[name] or 0) + probe.hits
-  end
-  for spec, n in pairs(seen) do add(hits, spec, n) end
+  for name, n in pairs(handle.hits()) do add(hits, name, n) end
   local lost = family("lost", "counter", "what was not seen, by cause: the ledger", { "cause" })
-  for _, entry in ipairs(setup.ledger()) do add(lost, entry[1] or entry.text, entry[2] or entry.count) end
+  for _, entry in ipairs(setup.ledger()) do add(lost, entry[3] or entry[1] or entry.text, entry[2] or entry.count) end
   local failed = family("metric_errors", "counter", "how often a metric could not be read", { "metric" })
   for name, one in pairs(errors) do add(failed, name, one.count) end
   local info = family("script_info", "gauge", "the script that runs, and uplua's version", { "name", "version" })

@@ -4,6 +4,7 @@
 --   up.metric("request", h)                         of h = up.hist { unit = "ns" }: request_seconds, a histogram
 --   up.metric("load", function() return read_load() end)                            a gauge
 local data         = require "uplua.objects.data"
+local loop         = require "uplua.base.loop"
 local object       = require "uplua.objects.object"
 local option_table = require "uplua.base.option_table"
 local record       = require "uplua.objects.record"
@@ -15,7 +16,7 @@ local metric = {}
 local own = run.part(function()
   return {
     families = {}, -- in the order of their declarations
-    names = {},    -- name of a series → the metric whose it is
+    names = {},    -- name of a series → the metric whose it is; of two versions of a script the newer one's
   }
 end)
 
@@ -127,9 +128,38 @@ local function new_family(name, source, options)
   local base = kind == COUNTER and name:gsub("_total$", "") or name
   if unit and not base:find("_" .. unit .. "$") then base = base .. "_" .. unit end
   return {
-    name = base, type = kind.type, suffixes = kind.suffixes, unit = unit, divisor = divisor, labels = options.labels,
-    help = options.help, source = source, ends = kind == HISTOGRAM and ends_of(s, s.unit, options.buckets) or nil,
+    name = base, called = name, type = kind.type, suffixes = kind.suffixes, unit = unit, divisor = divisor,
+    labels = options.labels, help = options.help, source = source,
+    ends = kind == HISTOGRAM and ends_of(s, s.unit, options.buckets) or nil,
   }
+end
+
+-- FAMILY is one of the run's, in the place of those of its script's version before. Raises that a series of its is
+-- there.
+local function declare(family)
+  local mine = own()
+  local function take_back()
+    family.ended = true
+    for i = #mine.families, 1, -1 do
+      if mine.families[i] == family then table.remove(mine.families, i) end
+    end
+    for _, suffix in ipairs(family.suffixes) do
+      local series = family.name .. suffix
+      if mine.names[series] == family then mine.names[series] = family.before[series] end
+    end
+    family.before = {}
+  end
+  family.before, family.ended, family.version = {}, false, loop.taken(take_back)
+  for _, suffix in ipairs(family.suffixes) do
+    local series = family.name .. suffix
+    local there = mine.names[series]
+    if there and there.version == family.version then
+      error(("metric %s: %s is there already"):format(family.called, series), 3)
+    end
+    family.before[series] = there
+  end
+  for _, suffix in ipairs(family.suffixes) do mine.names[family.name .. suffix] = family end
+  mine.families[#mine.families + 1] = family
 end
 
 -- metric(name, source, [options]): those who watch this run see SOURCE as NAME: a shared object, or a function, which
@@ -152,17 +182,20 @@ function metric.metric(name, source, options)
     error(("metric %s: %d buckets are too many, since each is a series of its own: at most %d; use hist, or larger " ..
            "steps"):format(name, #family.ends, MOST_BUCKETS), 2)
   end
-  local mine = own()
-  for _, suffix in ipairs(family.suffixes) do
-    local series = family.name .. suffix
-    if mine.names[series] then error(("metric %s: %s is there already"):format(name, series), 2) end
-  end
-  for _, suffix in ipairs(family.suffixes) do mine.names[family.name .. suffix] = family end
-  mine.families[#mine.families + 1] = family
+  declare(family)
 end
 
--- The families, in their order.
-function metric.families() return own().families end
+-- The families that are to be told of, in their order. While the new version of a script is being attached, these are
+-- still the old one's.
+function metric.families()
+  local list = {}
+  for _, family in ipairs(own().families) do
+    local waits = false
+    for _, before in pairs(family.before) do waits = waits or not before.ended end
+    if not waits then list[#list + 1] = family end
+  end
+  return list
+end
 
 -- Parts and their names where a key has several: a tuple's or a record's; nil where it is one.
 local function parts_of(key)
