@@ -216,7 +216,9 @@ target has mapped or is going to map. A spec is one of
       [[all functions that match, file-local ones too: by symbol, or by readable C++ and Rust name (`operator
         new*`); `*`, `?` and `[…]` as in the shell. `e.func` tells which was hit]] },
     { [[`BINARY:ns::Klass::method`, `BINARY:ns::Klass::*`]],
-      [[C++ and Rust functions by their names as people read them: with all overloads, or with `method(int)` one]] },
+      [[C++ and Rust functions by their names as people read them: with all overloads, or with `method(int)` one. Where
+        a function is called so, `*`, `?` and `[…]` are parts of its name: `put(char*)`, `V::operator*()`, Go's
+        `main.(*T).Get`]] },
     { [[`BINARY:FUNCTION+OFFSET`, `BINARY:0xADDRESS`]],
       [[an instruction; an address is the file's, as `nm` prints it, and needs no symbol. Code that is jumped to
         (`f.cold`, the head of a PLT) gets no return probe]] },
@@ -290,6 +292,11 @@ have, or has elsewhere, is refused, and the message says so. What a compiler has
 `calc.cold`, is no entry of it: it is probed by its own name alone. Of a global function's name, functions that other
 files have for themselves are not meant, nor their clones, as far as the symbol table tells the files apart. The `@` of
 a version stands behind the colon; the one before a source file stands before it, `BINARY@FILE:LINE`.
+
+**Constructors and destructors.** Of one that the source has, C++ compilers make several functions: for a complete
+object, for the base of another one, for `delete`. They have one name for readers, `D::~D()`. Where one does its work by
+calling another, it is left out, by the name and by patterns: one destruction is one hit. Each is probed by its own
+symbol's name, `_ZN1DD0Ev`, or by its address.
 
 **Loops that begin at the entry.** Some functions jump to their own first instruction, for instance of `do … while`
 loops. A probe there is hit once a round, and the CPU traps after each round of a string instruction with a `rep`

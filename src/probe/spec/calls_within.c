@@ -8,8 +8,7 @@
 #include "arch/arch.h"
 #include "arch/instruction.h"
 #include "base/array.h"
-#include "elf/section.h"
-#include "elf/symbol_table.h"
+#include "elf/loader_slots.h"
 #include "probe/module/binary.h"
 #include "probe/spec/resolve.h"
 #include "unwind/call_frames.h"
@@ -17,7 +16,6 @@
 enum {
     MOST_CODE = 64 << 10,        /* bytes of a function; a longer one is not followed */
     MOST_INSTRUCTIONS = 1 << 18, /* of all that are followed */
-    MOST_RELOCATIONS = 1 << 20,  /* of a file; slots of others are not known */
     NOWHERE = UINT32_MAX,
     STUB = 32, /* bytes of a stub of the procedure linkage table, and more */
 };
@@ -42,21 +40,12 @@ struct part {
     size_t lead_count, lead_capacity;
 };
 
-/* A word that the loader fills with the address of a symbol; 0: with that of the place PLUS in the file. */
-struct slot {
-    uint64_t address, plus;
-    uint32_t symbol;
-};
-
 struct follower {
     const struct calls_wanted *wanted;
     const struct binary *binary;
     struct call_frames frames;
     struct part *parts; /* one for each of their FDEs */
-    struct symbol_table symbols;
-    bool has_symbols;
-    struct slot *slots; /* by address */
-    size_t slot_count, slot_capacity;
+    struct loader_slots slots;
     uint32_t *reached; /* parts that a search has reached, as often as it has leads at most */
     size_t reached_count, reached_capacity;
     size_t instructions; /* that have been decoded */
@@ -72,35 +61,6 @@ static struct part *part_at(const struct follower *follower, uint64_t address)
 }
 
 /* --- calls by slots --- */
-
-static int by_address(const void *a, const void *b)
-{
-    uint64_t x = ((const struct slot *)a)->address, y = ((const struct slot *)b)->address;
-    return (x > y) - (x < y);
-}
-
-static void read_slots(struct follower *follower)
-{
-    const struct elf_file *elf = binary_elf(follower->binary);
-    follower->has_symbols =
-        symbol_table_open(&follower->symbols, elf, section_find(elf, SHT_DYNSYM, NULL), SECTION_MAX) == 0;
-    for (size_t s = 0; s < elf->section_count && follower->has_symbols; s++) {
-        size_t size = 0;
-        if (elf->sections[s].sh_type != SHT_RELA)
-            continue;
-        Elf64_Rela *relocations = section_read(elf, &elf->sections[s], SECTION_MAX, &size);
-        for (size_t i = 0; relocations && i < size / sizeof *relocations && i < MOST_RELOCATIONS; i++) {
-            if (!array_room(&follower->slots, follower->slot_count, &follower->slot_capacity, sizeof *follower->slots))
-                break;
-            follower->slots[follower->slot_count++] =
-                (struct slot){relocations[i].r_offset, (uint64_t)relocations[i].r_addend,
-                              (uint32_t)ELF64_R_SYM(relocations[i].r_info)};
-        }
-        free(relocations);
-    }
-    if (follower->slot_count)
-        qsort(follower->slots, follower->slot_count, sizeof *follower->slots, by_address);
-}
 
 static bool is_wanted_name(const struct follower *follower, const char *name)
 {
@@ -123,13 +83,10 @@ static void add_lead(struct follower *follower, struct part *part, const struct 
 /* LEAD of PART is to what the word at ADDRESS points to. False: the word is a variable that nobody fills before. */
 static bool note_slot(struct follower *follower, struct part *part, uint64_t address, struct lead lead)
 {
-    size_t i = array_up_to(follower->slots, follower->slot_count, sizeof *follower->slots, address);
-    const struct slot *slot = i ? &follower->slots[i - 1] : NULL;
-    if (!slot || slot->address != address)
+    const char *name;
+    uint64_t target;
+    if (!loader_slots_find(&follower->slots, address, &name, &target))
         return false;
-    const Elf64_Sym *symbol = slot->symbol ? symbol_table_at(&follower->symbols, slot->symbol) : NULL;
-    const char *name = symbol ? symbol_table_name(&follower->symbols, symbol) : NULL;
-    uint64_t target = slot->symbol ? symbol && symbol->st_shndx ? symbol->st_value : 0 : slot->plus;
     const struct part *to = target ? part_at(follower, target) : NULL;
     part->finds |= name && (!strcmp(name, "dlsym") || !strcmp(name, "dlvsym"));
     if (to || (name && is_wanted_name(follower, name)))
@@ -312,18 +269,16 @@ static int find_calls(const struct module *module, const struct calls_wanted *wa
     int result = call_frames_read(&follower.frames, binary_elf(binary), NULL, NULL);
     if (result == 0) {
         follower.parts = calloc(follower.frames.fde_count + 1, sizeof *follower.parts);
-        read_slots(&follower);
+        loader_slots_read(&follower.slots, binary_elf(binary));
         if (follower.parts)
             search_all(&follower);
         for (size_t i = 0; follower.parts && i < follower.frames.fde_count; i++)
             free(follower.parts[i].leads);
         result = follower.parts && !follower.exhausted ? 0 : -ENOMEM;
-        if (follower.has_symbols)
-            symbol_table_close(&follower.symbols);
+        loader_slots_free(&follower.slots);
         call_frames_free(&follower.frames);
     }
     free(follower.parts);
-    free(follower.slots);
     free(follower.reached);
     binary_close(binary);
     return result == -ENOMEM ? result : 0;

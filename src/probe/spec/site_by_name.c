@@ -15,6 +15,7 @@
 #include "probe/spec/ifunc.h"
 #include "probe/spec/return_sites.h"
 #include "probe/spec/site_check.h"
+#include "probe/spec/structor.h"
 #include "sym/clone.h"
 #include "sym/demangle.h"
 
@@ -63,8 +64,9 @@ static bool demangled_matches(const struct spec *spec, const char *name)
 static bool is_named(const struct function_search *search, const char *name)
 {
     const struct spec *spec = search->spec;
-    if (!search->demangled &&
-        (strcmp(spec->function, name) == 0 || (spec->pattern && fnmatch(spec->function, name, 0) == 0)))
+    /* Go's (*T).f looks like one of C++'s. */
+    bool plain = !search->demangled || strpbrk(spec->function, "*?[");
+    if (plain && (strcmp(spec->function, name) == 0 || (spec->pattern && fnmatch(spec->function, name, 0) == 0)))
         return true;
     return (search->demangled || spec->pattern) && demangled_matches(spec, name);
 }
@@ -213,6 +215,21 @@ static bool is_wanted(const struct function_search *search, const struct match *
     return match->clone && !is_clone_of_local(search, match);
 }
 
+/* Of the matches that are WANTED, leaves out those that do their work by another one. 0 or -ENOMEM. */
+static int leave_out_callers(const struct function_search *search, bool *wanted)
+{
+    if (search->count < 2)
+        return 0;
+    struct structor *functions = calloc(search->count, sizeof *functions);
+    if (!functions)
+        return -ENOMEM;
+    for (size_t i = 0; i < search->count; i++)
+        functions[i] = (struct structor){search->matches[i].name, search->matches[i].address, search->matches[i].size};
+    int result = structor_leave_out_callers(search->binary, functions, search->count, wanted);
+    free(functions);
+    return result;
+}
+
 /* Drops what the name does not mean, and doubles. 0 or -ENOMEM. */
 static int choose(struct function_search *search)
 {
@@ -232,6 +249,8 @@ static int choose(struct function_search *search)
     qsort(search->matches, search->count, sizeof *search->matches, by_address);
     for (size_t i = 0; i < search->count; i++)
         wanted[i] = is_wanted(search, &search->matches[i], &census);
+    /* At an offset each is a place of its own. */
+    int result = search->spec->alone ? 0 : leave_out_callers(search, wanted);
     for (size_t i = 0; i < search->count; i++) {
         struct match *match = &search->matches[i];
         if (wanted[i] && (kept == 0 || search->matches[kept - 1].address != match->address))
@@ -241,7 +260,7 @@ static int choose(struct function_search *search)
     }
     search->count = kept;
     free(wanted);
-    return 0;
+    return result;
 }
 
 static void search_free(struct function_search *search)
@@ -503,14 +522,45 @@ static int collect_all(struct function_search *search, struct binary **debug)
     return result;
 }
 
+/* Whether a function may be called NAME, as people read it, though that has * ? [ in it. */
+static bool may_be_name(const char *name)
+{
+    return strpbrk(name, "(<") || strstr(name, "operator") || strstr(name, "[abi:");
+}
+
+/*
+ * Collects what SPEC means. What has * ? [ in it is first taken for a function that is called so, as put(char*),
+ * V::operator*(), ff<int*> and Go's (*T).f are: in EXACT, a copy that is no pattern.
+ */
+static int find(struct function_search *search, const struct spec *spec, struct spec *exact, struct binary **debug)
+{
+    *exact = *spec;
+    exact->pattern = false;
+    search->spec = exact;
+    search->demangled = spec->demangled;
+    int result = collect_all(search, debug);
+    bool others = !spec->version && (!spec->pattern || may_be_name(spec->function));
+    if (result == 0 && search->count == 0 && !search->elsewhere && !search->demangled && others) {
+        search->demangled = true;
+        result = collect_all(search, debug);
+    }
+    if (result < 0 || !spec->pattern || search->count > 0)
+        return result;
+    search->spec = spec;
+    search->demangled = spec->demangled;
+    search->elsewhere = false;
+    return collect_all(search, debug);
+}
+
 int site_by_name(const struct binary *binary, const struct spec *spec, struct site_list *list, struct error *err)
 {
-    struct function_search search = {.binary = binary, .spec = spec, .demangled = spec->demangled};
+    struct spec exact;
+    struct function_search search = {.binary = binary};
     struct binary *debug = NULL;
-    int result = collect_all(&search, &debug);
-    if (result == 0 && search.count == 0 && !search.elsewhere && !spec->version && !spec->pattern) {
-        search.demangled = true;
-        result = collect_all(&search, &debug);
+    int result = find(&search, spec, &exact, &debug);
+    if (result >= 0 && spec->pattern && spec->alone && search.spec == spec) {
+        result = error_set(err, -EINVAL, "%s: an offset needs one function, not a pattern", spec->text);
+        goto out;
     }
     if (result < 0) {
         error_set(err, result, "%s: cannot read the symbols of %s: %s", spec->text, binary_module(binary)->name,

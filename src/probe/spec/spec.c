@@ -132,8 +132,6 @@ static int split(struct spec *spec, struct error *err)
                          spec->text);
     spec->pattern = strpbrk(spec->function, "*?[") != NULL;
     spec->demangled = strstr(spec->function, "::") || strchr(spec->function, '(');
-    if (spec->pattern && spec->alone)
-        return error_set(err, -EINVAL, "%s: an offset needs one function, not a pattern", spec->text);
     return 0;
 }
 

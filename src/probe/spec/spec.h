@@ -9,7 +9,8 @@
 struct spec {
     char *text; /* as given */
     char *binary;
-    char *function; /* with * ? [ it is a pattern; "0x…" where the spec is an address, the number where it is a line */
+    char *function; /* with * ? [ it is a pattern, unless a function is called so; "0x…" where the spec is an address,
+                       the number where it is a line */
     char *version;  /* or NULL */
     uint64_t offset;
     uint64_t address; /* as nm prints it; 0: a function is named */
