@@ -216,9 +216,8 @@ target has mapped or is going to map. A spec is one of
       [[all functions that match, file-local ones too: by symbol, or by readable C++ and Rust name (`operator
         new*`); `*`, `?` and `[…]` as in the shell. `e.func` tells which was hit]] },
     { [[`BINARY:ns::Klass::method`, `BINARY:ns::Klass::*`]],
-      [[C++ and Rust functions by their names as people read them: with all overloads, or with `method(int)` one. Where
-        a function is called so, `*`, `?` and `[…]` are parts of its name: `put(char*)`, `V::operator*()`, Go's
-        `main.(*T).Get`]] },
+      [[C++ and Rust functions by their names as people read them: with all overloads, or with `method(int)` one;
+        `put(char*)` and Go's `main.(*T).Get` are names, too, if a function is called so]] },
     { [[`BINARY:FUNCTION+OFFSET`, `BINARY:0xADDRESS`]],
       [[an instruction; an address is the file's, as `nm` prints it, and needs no symbol. Code that is jumped to
         (`f.cold`, the head of a PLT) gets no return probe]] },

@@ -8,8 +8,8 @@
 #include "arch/arch.h"
 #include "arch/instruction.h"
 #include "base/array.h"
-#include "elf/loader_slots.h"
 #include "probe/module/binary.h"
+#include "probe/module/loader_slots.h"
 #include "probe/spec/resolve.h"
 #include "unwind/call_frames.h"
 

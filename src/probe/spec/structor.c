@@ -7,7 +7,7 @@
 
 #include "arch/arch.h"
 #include "arch/instruction.h"
-#include "elf/loader_slots.h"
+#include "probe/module/loader_slots.h"
 #include "sym/demangle.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* Words that the loader fills. */
-#include "elf/loader_slots.h"
+#include "probe/module/loader_slots.h"
 
 #include <stdlib.h>
 
