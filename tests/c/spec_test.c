@@ -97,7 +97,6 @@ int main(void)
     refuses("libc:+4", "names no function");
     refuses("libc:malloc+4x", "not an offset");
     refuses("libc:malloc+99999999999999999999", "not an offset");
-    refuses("libc:mal*+4", "pattern");
     refuses("app:42", "a line is that of a source file");
     refuses("@main.c:42", "a line is that of a source file");
     refuses("app@:42", "a line is that of a source file");

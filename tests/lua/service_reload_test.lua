@@ -131,6 +131,53 @@ for _, way in ipairs { { "SIGHUP", "", "kill -HUP $uplua" }, { "--watch", "--wat
   like(run.err, "no luck", name .. ": … a module")
 end
 
+-- --sha256: another script is not run, and does not take the place of the one that is.
+local function sum(text)
+  return target.shell(("printf %%s %s | sha256sum"):format(target.quote(text))).noise:match "^%x+"
+end
+if target.shell("ldconfig -p | grep -q 'libcrypto.so'").status == 0 then
+  local one, two = 'require("uplua").metric("seven", require("uplua").var(7))\n', "-- another\n"
+  local of_one = sum(one)
+  local files = ('printf %%s %s >"$D/x.lua"'):format(target.quote(one))
+  local r = target.shell(([[
+    %s
+    ./uplua --sha256 %s --serve 0 "$D/x.lua" >"$D/out" 2>"$D/err" &
+    uplua=$!
+    await 'grep -q "serving metrics at" "$D/err"' $uplua
+    port=$(sed -n 's/.*serving metrics at .*:\([0-9]*\)$/\1/p' "$D/err")
+    printf %%s %s >"$D/x.lua"
+    kill -HUP $uplua
+    await 'grep -q "as it was before goes on" "$D/err"' $uplua
+    exec 8<>/dev/tcp/127.0.0.1/$port
+    printf "GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n" >&8
+    timeout 20 cat <&8
+    kill -TERM $uplua
+    wait $uplua
+    echo "status $?"
+  ]]):format(files, of_one, target.quote(two)))
+  like(r.noise, '\nuplua_script_info{name="[^"]*x.lua",version="[%d.]+",sha256="' .. of_one .. '"} 1\r?\n',
+    "the metrics tell which script it is")
+  like(r.noise, "\nseven 7\r?\n", "--sha256: what it was goes on")
+  like(r.err, "\nuplua: %-%-sha256: [^\n]*x.lua has the SHA%-256 " .. sum(two) .. "\n", "… and why is said")
+  like(r.noise, "status 143\n$", "… until its signal")
+  local function tried(options, text)
+    local r = target.shell(('printf %%s %s >"$D/x.lua"; ./uplua %s >"$D/out" 2>"$D/err"'):format(target.quote(text),
+      options))
+    return r.status, r.err
+  end
+  local said = "print(41 + 1)\n"
+  is(select(2, tried(("--sha256 %s $D/x.lua"):format(sum(said):upper()), said)), "", "the script is run")
+  is(tried(("--sha256 %s $D/x.lua"):format(sum(said)), "#!/usr/bin/uplua\n" .. said), 1, "another one is not")
+  is(tried(("--sha256 %s - <$D/x.lua"):format(sum(said)), said), 0, "standard input")
+  is(tried(("--sha256 %s - <$D/x.lua"):format(sum(said)), said .. " "), 1, "another one from there")
+  is(tried(("--sha256 %s -e ''"):format(sum(said)), ""), 2, "there is nothing to be checked")
+  is(tried("--sha256 12 $D/x.lua", said), 2, "no such sum")
+  local shebang = "#!/usr/bin/uplua\n" .. said
+  is(select(2, tried(("--sha256 %s $D/x.lua"):format(sum(shebang)), shebang)), "", "with its first line")
+else
+  tap.skip "there is no libcrypto here"
+end
+
 -- Code has no file.
 local run = target.shell [[
   ./uplua --serve 0 -e 'up.metric("seven", up.var(7))' >"$D/out" 2>"$D/err" &

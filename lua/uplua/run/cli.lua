@@ -28,6 +28,7 @@ among the installed scripts before the current folder.
       --interval TIME   has a script that reports by up.report do so each TIME, too
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --serve ADDRESS   answers HTTP there, a port or a socket's path: the script's metrics (up.metric), for Prometheus
+      --sha256 HEX      runs the script only if this is its SHA-256, as sha256sum prints it
   -o, --output FILE     writes the report to FILE, apart from what a command prints
       --format json|csv|text    the report as JSON Lines, or its tables as CSV, instead of text (doc/formats.md)
       --strict          exit status 3 where not everything was seen: the ledger is not empty
@@ -228,6 +229,12 @@ local known = {
     if not FORMATS[name] then wrong("--format is json, csv or text; got '%s'", name) end
     options.format = name
   end },
+  ["--sha256"]   = { value = "HEX", set = function(options, hex)
+    if not hex:find "^%x+$" or #hex ~= 64 then
+      wrong("--sha256 is 64 hexadecimal digits, as sha256sum prints them; got '%s'", hex)
+    end
+    options.sha256 = hex:lower()
+  end },
   ["--serve"]    = { value = "ADDRESS", set = function(options, address) options.serve = address end },
   ["--strict"]   = { set = function(options) options.strict = true end },
   ["--lines"]    = { set = function(options) options.lines = true end },
@@ -342,6 +349,7 @@ local function check(options)
   elseif options.watch and (options.interactive or options.explain) then
     wrong("--watch runs the script; it does not go with -i, --explain and --check")
   end
+  if options.sha256 and not options.script then wrong("--sha256 is for a script, and none is named") end
   if options.serve and options.interactive then wrong("--serve runs a script; it does not go with -i") end
   if options.symbolize and not options.script then wrong(NO_ADDRESSES) end
   if options.follow and not options.pids and not options.command then

@@ -1,6 +1,7 @@
 -- Where scripts and their modules are found, and how they are loaded: as text only, whatever the Lua function, since
 -- LuaJIT does not check bytecode and broken bytecode can do anything to the process that runs it.
 local bit     = require "bit"
+local digest  = require "uplua.base.digest"
 local options = require "uplua.options"
 local system  = require "uplua.core".system
 local run     = require "uplua.base.run"
@@ -294,17 +295,37 @@ local function refusal(path)
   return problem and ("%s is not run as root: %s; change that, or say --trust"):format(path, problem) or nil
 end
 
+-- The text of the script at PATH, if it is the one that --sha256 demands; else nil and a message. Without that option
+-- it may also be nil, of what can be read only once.
+local function checked_text(path)
+  local source, found, why = text_of(path), nil, "it is no file"
+  if source then found, why = digest.sha256(source) end
+  digest.note(found)
+  if not options.sha256 or found == options.sha256 then return source end
+  return nil, ("--sha256: %s %s"):format(path == "-" and "standard input" or path,
+    found and "has the SHA-256 " .. found or "cannot be checked: " .. why)
+end
+
 -- Loads the script at PATH, or standard input for "-". nil and a message if that fails.
 function script.load(path)
+  local refused = path ~= "-" and not shipped.text(path) and refusal(path)
+  if refused then return nil, refused end
+  local text, chunk, message
+  if options.sha256 or options.serve then
+    text, message = checked_text(path)
+    if message then return nil, message end
+  end
   if path == "-" then
     local source = input()
-    local chunk, message = load(source, "=stdin", "t")
+    chunk, message = load(source, "=stdin", "t")
     return chunk, message and syntax.explained(message, source)
   end
   if shipped.text(path) then return load(shipped.text(path), "@" .. path, "t") end
-  local refused = refusal(path)
-  if refused then return nil, refused end
-  local chunk, message = loadfile(path, "t")
+  if text then -- the very one that was checked
+    chunk, message = load((text:gsub("^#[^\n]*", "")), "@" .. path, "t")
+  else
+    chunk, message = loadfile(path, "t")
+  end
   if not chunk and message:find("wrong mode$") then
     message = path .. ": this is LuaJIT bytecode; uplua runs scripts from their source text only"
   end

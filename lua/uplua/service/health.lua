@@ -1,5 +1,6 @@
 -- What uplua tells of itself beside a script's metrics: hits, losses, errors. None of it needs a rate to be found: what
 -- is wrong is above 0.
+local digest  = require "uplua.base.digest"
 local handle  = require "uplua.probe.handle"
 local options = require "uplua.options"
 local setup   = require "uplua.probe.setup"
@@ -27,8 +28,9 @@ function health.families(errors)
   for _, entry in ipairs(setup.ledger()) do add(lost, entry[3] or entry[1] or entry.text, entry[2] or entry.count) end
   local failed = family("metric_errors", "counter", "how often a metric could not be read", { "metric" })
   for name, one in pairs(errors) do add(failed, name, one.count) end
-  local info = family("script_info", "gauge", "the script that runs, and uplua's version", { "name", "version" })
-  add(info, { options.script or "-e", version.version }, 1)
+  local info = family("script_info", "gauge", "the script that runs, and uplua's version",
+    { "name", "version", "sha256" })
+  add(info, { options.script or "-e", version.version, digest.script() or "" }, 1)
   return { hits, lost, failed, info }
 end
 
