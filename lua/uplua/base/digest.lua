@@ -1,10 +1,7 @@
 -- SHA-256 (FIPS 180-4) by OpenSSL's library, which is looked for when it is first asked for.
 local ffi = require "ffi"
-local run = require "uplua.base.run"
 
 local digest = {}
-
-local own = run.part(function() return { loaded = nil, script = nil } end)
 
 -- https://docs.openssl.org/3.0/man3/SHA256_Init/; the context has 112 bytes.
 ffi.cdef [[
@@ -29,13 +26,7 @@ function digest.sha256(bytes)
       return table.concat(hex)
     end
   end
-  return nil, "SHA-256 needs OpenSSL's libcrypto: apt-get install libssl3"
+  return nil, "SHA-256 needs OpenSSL's libcrypto: apt-get install openssl"
 end
-
--- note(hex): the version of the script that has been loaded has this digest, or nil: it is not known. take(): that
--- version is the one that runs. script() → the digest of what runs.
-function digest.note(hex) own().loaded = hex end
-function digest.take() own().script = own().loaded end
-function digest.script() return own().script end
 
 return digest

@@ -2,7 +2,6 @@
 -- that. Its main chunk runs anew in an environment of its own; maps keep what they hold, by their names: those of their
 -- option `name`, else of their variables.
 local bytecode = require "jit.util"
-local digest   = require "uplua.base.digest"
 local equal    = require "uplua.base.equal"
 local failure  = require "uplua.base.failure"
 local files    = require "uplua.prompt.files"
@@ -173,7 +172,7 @@ local function used_setup() return package.loaded["uplua.probe.declare"] and req
 local function keep(maps, environment)
   local held = {}
   own().maps = maps
-  digest.take()
+  options.digest = script.digest()
   publish(environment)
   for _, value in pairs(maps) do held[value] = true end
   return files.keep(held)
@@ -229,7 +228,7 @@ function reload.begin(path, strict, ...)
   local environment = fresh_environment(chunk)
   mine.maps, mine.mistake = maps_of(chunk, environment, ...)
   if strict and mine.mistake then error(mine.mistake, 0) end
-  digest.take()
+  options.digest = script.digest()
   publish(environment)
 end
 

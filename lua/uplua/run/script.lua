@@ -14,7 +14,7 @@ local script = {}
 local default_path = package.path
 
 local own = run.part(function()
-  return { told = {}, input = nil } -- what has been said; the script on standard input
+  return { told = {}, input = nil, digest = nil } -- what was said; standard input's script; the last one's SHA-256
 end)
 
 -- TEXT on standard error, once in a run.
@@ -299,41 +299,34 @@ end
 -- it may also be nil, of what can be read only once.
 local function checked_text(path)
   local source, found, why = text_of(path), nil, "it is no file"
+  if not options.sha256 and not options.serve then return source end
   if source then found, why = digest.sha256(source) end
-  digest.note(found)
+  own().digest = found
   if not options.sha256 or found == options.sha256 then return source end
   return nil, ("--sha256: %s %s"):format(path == "-" and "standard input" or path,
     found and "has the SHA-256 " .. found or "cannot be checked: " .. why)
 end
 
+-- The SHA-256 of the script that was loaded last, where somebody wants to know; nil where it is not known.
+function script.digest() return own().digest end
+
 -- Loads the script at PATH, or standard input for "-". nil and a message if that fails.
 function script.load(path)
   local refused = path ~= "-" and not shipped.text(path) and refusal(path)
   if refused then return nil, refused end
-  local text, chunk, message
-  if options.sha256 or options.serve then
-    text, message = checked_text(path)
-    if message then return nil, message end
-  end
-  if path == "-" then
-    local source = input()
-    chunk, message = load(source, "=stdin", "t")
-    return chunk, message and syntax.explained(message, source)
-  end
-  if shipped.text(path) then return load(shipped.text(path), "@" .. path, "t") end
-  if text then -- the very one that was checked
-    chunk, message = load((text:gsub("^#[^\n]*", "")), "@" .. path, "t")
+  local source, message = checked_text(path)
+  if message then return nil, message end
+  if shipped.text(path) then return load(source, "@" .. path, "t") end
+  local chunk
+  if source then
+    chunk, message = load(source, path == "-" and "=stdin" or "@" .. path, "t")
   else
-    chunk, message = loadfile(path, "t")
+    chunk, message = loadfile(path, "t") -- a pipe
   end
-  if not chunk and message:find("wrong mode$") then
+  if not chunk and path ~= "-" and message:find("wrong mode$") then
     message = path .. ": this is LuaJIT bytecode; uplua runs scripts from their source text only"
   end
-  local file = message and system.is_regular(path) and io.open(path) -- a pipe has been read, and would block
-  if file then
-    message = syntax.explained(message, file:read "*a" or "")
-    file:close()
-  end
+  if message and source then message = syntax.explained(message, source) end
   return chunk, message
 end
 

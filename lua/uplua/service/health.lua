@@ -1,6 +1,5 @@
 -- What uplua tells of itself beside a script's metrics: hits, losses, errors. None of it needs a rate to be found: what
 -- is wrong is above 0.
-local digest  = require "uplua.base.digest"
 local handle  = require "uplua.probe.handle"
 local options = require "uplua.options"
 local setup   = require "uplua.probe.setup"
@@ -30,7 +29,7 @@ function health.families(errors)
   for name, one in pairs(errors) do add(failed, name, one.count) end
   local info = family("script_info", "gauge", "the script that runs, and uplua's version",
     { "name", "version", "sha256" })
-  add(info, { options.script or "-e", version.version, digest.script() or "" }, 1)
+  add(info, { options.script or "-e", version.version, options.digest or "" }, 1)
   return { hits, lost, failed, info }
 end
 

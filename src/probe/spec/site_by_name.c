@@ -525,7 +525,7 @@ static int collect_all(struct function_search *search, struct binary **debug)
 /* Whether a function may be called NAME, as people read it, though that has * ? [ in it. */
 static bool may_be_name(const char *name)
 {
-    return strpbrk(name, "(<") || strstr(name, "operator") || strstr(name, "[abi:");
+    return strpbrk(name, "(<[") || strstr(name, "operator");
 }
 
 /*
@@ -538,9 +538,9 @@ static int find(struct function_search *search, const struct spec *spec, struct 
     exact->pattern = false;
     search->spec = exact;
     search->demangled = spec->demangled;
-    int result = collect_all(search, debug);
-    bool others = !spec->version && (!spec->pattern || may_be_name(spec->function));
-    if (result == 0 && search->count == 0 && !search->elsewhere && !search->demangled && others) {
+    bool is_name = !spec->pattern || may_be_name(spec->function);
+    int result = is_name ? collect_all(search, debug) : 0;
+    if (is_name && result == 0 && search->count == 0 && !search->elsewhere && !search->demangled && !spec->version) {
         search->demangled = true;
         result = collect_all(search, debug);
     }
