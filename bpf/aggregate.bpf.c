@@ -220,3 +220,16 @@ __hidden void *uplua_insert_sum(void *map, void *spill, const void *key, const v
     void *own = bpf_map_lookup_elem(map, key);
     return own ? own : shared;
 }
+
+/* The value, of the stretch STRETCH, of all keys together that an aggregation has no room for, whose map OVERFLOW is.
+ * NULL only for the verifier. */
+__hidden void *uplua_overflow(void *overflow, __u32 stretch)
+{
+    struct overflow *all = bpf_map_lookup_elem(overflow, &stretch);
+    if (!all)
+        return 0;
+    __sync_fetch_and_add(&all->hits, 1);
+    if (!all->since)
+        all->since = bpf_ktime_get_ns();
+    return all + 1;
+}

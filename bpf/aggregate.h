@@ -32,6 +32,15 @@ struct hist {
 #define STRETCH_BITS 7
 #define STRETCH (1 << STRETCH_BITS)
 
+/*
+ * What an aggregation that is exported has of all keys together that it has no room for: an element of a map of its
+ * own, for each stretch, in which the value stands behind this.
+ */
+struct overflow {
+    __u64 hits;  /* how often a handler added to it */
+    __u64 since; /* when the first one did: ns, CLOCK_MONOTONIC; 0: never */
+};
+
 /* Index of `uplua_aggregate_lost`: a new largest or smallest value gave up against others. Sums and buckets are never
  * lost. */
 #define AGGREGATE_LOST_EXTREME 0

@@ -70,7 +70,7 @@ static int compiler_begin_lua(lua_State *L)
     return 0;
 }
 
-/* compiler:add_object(kind, max, buckets, key, value, paced, ordered, alone, advice): lua/shared_objects.h */
+/* compiler:add_object(kind, max, buckets, key, value, paced, ordered, alone, advice, exported): lua/shared_objects.h */
 static int compiler_add_lua(lua_State *L)
 {
     shared_objects_add(L, check_compiler(L)->compiler);

@@ -23,6 +23,7 @@ void shared_objects_add(lua_State *L, struct compiler *compiler)
         .ordered = lua_toboolean(L, 8),
         .alone = lua_toboolean(L, 9),
         .advice = luaL_checkstring(L, 10),
+        .exported = lua_toboolean(L, 11),
     };
     if (lua_istable(L, 4))
         object.buckets = (struct buckets){
@@ -160,6 +161,8 @@ static void push_object(lua_State *L, const struct shared *object)
     core_set_number(L, "fd", object->fd);
     if (object->spill_fd >= 0)
         core_set_number(L, "spill", object->spill_fd);
+    if (object->overflow_fd >= 0)
+        core_set_number(L, "overflow", object->overflow_fd);
     if (object->turn >= 0)
         core_set_number(L, "turn", object->turn);
     core_set_number(L, "max", object->max);
@@ -195,6 +198,8 @@ void shared_objects_push(lua_State *L, struct compiler *compiler, const struct l
         object->fd = fd;
         if (*object->spill_name && object->spill_fd < 0)
             object->spill_fd = loaded_map_fd(loaded, object->spill_name);
+        if (*object->overflow_name && object->overflow_fd < 0)
+            object->overflow_fd = loaded_map_fd(loaded, object->overflow_name);
         push_object(L, object); /* objects description */
         lua_rawseti(L, -2, (int)i + 1);
     }

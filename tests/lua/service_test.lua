@@ -1,32 +1,12 @@
 -- A script as a service: what its metrics are for who asks by HTTP, and that nobody who asks ends it.
-local tap    = require "tap"
-local target = require "target"
+local service = require "service"
+local tap     = require "tap"
+local target  = require "target"
 local ok, is, like = tap.ok, tap.is, tap.like
 
--- Whoever runs it is traced: the run goes on when it has ended.
-local CALLS = target.copy "./build/targets/calls"
+local served = service.served
 
--- Starts uplua --serve on CODE, in which CALLS stands for a program, in the folder $D, then runs STEPS, a script of
--- bash with `ask PATH [HEADER]`, whose answers it prints, and `run`, which has the program call add3 23 times.
-local function served(code, steps)
-  return target.shell(([[
-    ./uplua --serve 0 -e %s >"$D/out" 2>"$D/err" &
-    uplua=$!
-    await 'grep -q "serving metrics at" "$D/err"' $uplua
-    port=$(sed -n 's/.*serving metrics at .*:\([0-9]*\)$/\1/p' "$D/err")
-    raw() { exec 8<>/dev/tcp/127.0.0.1/$port; printf "$@" >&8; timeout 20 cat <&8; exec 8>&-; }
-    ask() { raw "GET $1 HTTP/1.1\r\nHost: here\r\nConnection: close\r\n${2:+$2\r\n}\r\n" | tr -d '\r'; }
-    run() { %s 1 >/dev/null; }
-    %s
-    kill -TERM $uplua
-    wait $uplua
-    echo "status $?"
-  ]]):format(target.quote((code:gsub("CALLS", CALLS))), CALLS, steps))
-end
-
-if not pcall(require("ffi").load, "libmicrohttpd.so.12") then
-  tap.skip_all "no libmicrohttpd here"
-end
+service.need()
 
 -- The metrics of objects and functions, by the rules of the format.
 local run = served([[

@@ -6,7 +6,7 @@
 -- there: what a script declares may be called as it likes. The functions are members of one structure, in C and in Lua:
 -- a table of pointers, in which Lua finds them whether or not there is a dynamic linker.
 local STRUCTS = {
-  "stack", "sum", "distribution", "map", "map_entries", "merged", "recorder_read", "probe_state", "probe_counts", "word_store",
+  "stack", "sum", "distribution", "overflow", "map", "map_entries", "merged", "recorder_read", "probe_state", "probe_counts", "word_store",
   "scan_block", "scan_layout", "scan_sum", "scan_group", "scan_holder", "scan_totals", "glibc_heap",
 }
 local FUNCTIONS = {

@@ -22,6 +22,7 @@ local state_of = object.state
 --   minus(part, earlier)        what was added to a part since an earlier state of it; nil if nothing
 --   together(a, b)              two totals as one, a new one
 --   add(s, total, part, stretch)  the total of a key (nil at first) with another of its parts
+--   mark(total)                 what is another one once something was added
 --   value(s, total)             as the script sees it; nil if that is nothing
 --   zero(s)                     the value of what was never added to
 --   empty                       how an object prints that no handler uses
@@ -68,7 +69,7 @@ local function look_merged(o, take)
     local value = seen(s, store.canonical(keys[i]), s.operations.value(s, total))
     if value ~= nil then shown[#shown + 1], values[#values + 1] = keys[i], value end
   end
-  return snapshot.keyed(shown, values, s.operations.zero(s), s.operations.by, s.unit)
+  return snapshot.keyed(shown, values, s.operations.zero(s), s.operations.by, s.unit, aggregate.rest(o) or nil)
 end
 
 local function look(o, take)
@@ -84,7 +85,9 @@ local function look(o, take)
       values[#values + 1] = value
       if s.key then keys[#values] = s.key.decode(ffi.cast("const uint8_t *", raw)) end
     end)
-    if s.key then return snapshot.keyed(keys, values, operations.zero(s), operations.by, s.unit) end
+    if s.key then
+      return snapshot.keyed(keys, values, operations.zero(s), operations.by, s.unit, aggregate.rest(o) or nil)
+    end
   end
   if values[1] == nil then values[1] = operations.zero(s) end
   return snapshot.single(values[1], s.unit)
@@ -175,6 +178,7 @@ function methods:bind(description)
     s.fd = description.fd
     s.map = map.open(description.fd)
     s.spill = description.spill and map.open(description.spill)
+    s.overflow = description.overflow and map.open(description.overflow)
     s.unsigned = description.value ~= nil and description.value.kind == "u64"
     s.key = description.key and layout.compile(description.key)
     s.key_bytes, s.value_bytes = s.map:key_buffer(), s.map:value_buffer()
@@ -212,6 +216,69 @@ function aggregate.each(s, visit)
   end)
   for raw, part in pairs(spilled) do visit(raw, part) end
 end
+
+local overflow_pointer = ffi.typeof "const struct uplua_overflow *"
+local OVERFLOW = ffi.sizeof "struct uplua_overflow"
+
+-- Of all keys together that S has no room for: their total, how often handlers added to it, and since when.
+local function beyond_room(s)
+  local m, operations = s.overflow, s.operations
+  if not m then return nil, 0, math.huge end
+  local entries, stride = m:read(), m.cpus * m.value_stride
+  local total, hits, since = nil, 0, math.huge
+  for i = 0, tonumber(entries.count) - 1 do
+    local values = entries.values + i * stride
+    for cpu = 0, m.cpus - 1 do
+      local head = ffi.cast(overflow_pointer, values + cpu * m.value_stride)
+      hits = hits + tonumber(head.hits)
+      if head.since ~= 0 then since = math.min(since, tonumber(head.since) / 1e9) end
+    end
+    local part = hits > 0 and operations.merge(s, values + OVERFLOW, m.cpus, m.value_stride)
+    if part then total = operations.add and operations.add(s, total, part, i) or part end
+  end
+  map.free(entries)
+  return total, hits, since
+end
+
+-- rest(o) → the value of all keys together that the aggregation O has no element of, as the script sees it: those that
+-- it had no room for, where it is exported, and those that have expired and are kept; nil where there are none. Then
+-- how often handlers added to it for want of room, and since when, in seconds of CLOCK_MONOTONIC.
+function aggregate.rest(o)
+  local s = state_of(o)
+  if not s.map then return nil, 0 end
+  local total, hits, since = beyond_room(s)
+  if total and s.expired then
+    total = s.operations.together(total, s.expired)
+  else
+    total = total or s.expired
+  end
+  return total and s.operations.value(s, total), hits, since
+end
+
+-- expire(o, ttl, now, keep): removes the keys of the aggregation O that nobody has added to in the TTL seconds before
+-- NOW, as far as calls of this have seen it. KEEP: what they held is in aggregate.rest. What a handler adds in the very
+-- moment in which its key is removed, after so long a time, is lost.
+function aggregate.expire(o, ttl, now, keep)
+  local s = state_of(o)
+  if not s.key then return end
+  local operations, before, marks = s.operations, s.marks or {}, {}
+  local old = {}
+  operations.keeping.read(s, false, function(raw, total)
+    local mark, was = operations.mark(total), before[raw]
+    marks[raw] = was and was.mark == mark and was or { mark = mark, at = now }
+    if now - marks[raw].at >= ttl then old[#old + 1] = raw end
+  end)
+  for _, raw in ipairs(old) do
+    marks[raw] = nil
+    ffi.copy(s.key_bytes, raw, #raw)
+    local total = operations.keeping.find(s, "take")
+    if total and keep then s.expired = s.expired and operations.together(s.expired, total) or total end
+  end
+  s.marks, s.expirations = marks, (s.expirations or 0) + #old
+end
+
+-- How many keys of the aggregation O have expired.
+function aggregate.expirations(o) return state_of(o).expirations or 0 end
 
 -- The part of the element whose raw key is in the key buffer, or nil. LOOKUP: how a map is asked ("take" also deletes).
 function aggregate.part(s, lookup)

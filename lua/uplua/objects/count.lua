@@ -42,8 +42,13 @@ function baseline.read(s, take, see)
   end
 end
 
--- The total of the key in the key buffer, or nil.
-function baseline.find(s) return since(s, ffi.string(s.key_bytes, s.map.key_size), aggregate.part(s)) end
+-- The total of the key in the key buffer, or nil. LOOKUP: as of aggregate.part.
+function baseline.find(s, lookup)
+  local raw = ffi.string(s.key_bytes, s.map.key_size)
+  local total = since(s, raw, aggregate.part(s, lookup))
+  if lookup == "take" then s.baseline[raw] = nil end
+  return total
+end
 
 local operations = {
   keeping = baseline,
@@ -63,6 +68,7 @@ local operations = {
     int128.add(sum, b)
     return sum
   end,
+  mark = function(total) return int128.value(total) end,
   value = function(_, total) return int128.value(total) end,
   zero = function() return 0 end,
 }

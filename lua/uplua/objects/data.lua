@@ -1,11 +1,13 @@
 -- What scripts read and print as plain data: texts, numbers, booleans, and tables of them, as JSON can hold it. A stack
 -- becomes the list of its frames, a tuple a list, a record a table by names, a histogram its counts and its buckets.
-local ffi      = require "ffi"
-local object   = require "uplua.objects.object"
-local order    = require "uplua.objects.order"
-local record   = require "uplua.objects.record"
-local snapshot = require "uplua.objects.snapshot"
-local text     = require "uplua.base.text"
+local ffi       = require "ffi"
+local aggregate = require "uplua.objects.aggregate"
+local object    = require "uplua.objects.object"
+local order     = require "uplua.objects.order"
+local printer   = require "uplua.objects.printer"
+local record    = require "uplua.objects.record"
+local snapshot  = require "uplua.objects.snapshot"
+local text      = require "uplua.base.text"
 
 local int64, uint64 = ffi.typeof "int64_t", ffi.typeof "uint64_t"
 
@@ -122,6 +124,8 @@ function data.entries(o)
   local next_entry, state, first = o:pairs()
   if ordered then next_entry, state, first = o:top() end
   for key, value in next_entry, state, first do list[#list + 1] = { key = key, value = value } end
+  local rest = operations and aggregate.rest(o)
+  if rest then list[#list + 1] = { key = printer.OTHERS, value = rest } end
   if not ordered then table.sort(list, function(a, b) return order.less(a.key, b.key) end) end
   return kind, list
 end

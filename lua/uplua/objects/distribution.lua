@@ -122,12 +122,21 @@ function distribution.sum_up(s, total, found)
   return result
 end
 
+local function mark(total)
+  local count = 0
+  for _, piece in ipairs(total) do
+    for i = 0, buckets_of(piece.part) - 1 do count = count + tonumber(piece.part.buckets[i]) end
+  end
+  return count
+end
+
 -- The operations of aggregations that keep distributions; NEW_VALUE(s, total) makes what the script sees, ordered BY a
 -- field (nil: it is a number).
 function distribution.operations(new_value, by)
   return {
     keeping = double_buffer, empty = "(empty)", by = by,
     merge = merge, join = join, minus = minus, add = add, together = together,
+    mark = mark,
     stretches = function(s) return s.buckets and s.buckets.stretches or 1 end,
     value = new_value,
     zero = function(s) return new_value(s, {}) end,

@@ -98,14 +98,15 @@ function double_buffer.read(s, take, see)
   for key, total in pairs(totals) do see(key, total) end
 end
 
--- The total of the key in the key buffer, or nil.
-function double_buffer.find(s)
+-- The total of the key in the key buffer, or nil. LOOKUP: as of aggregate.part.
+function double_buffer.find(s, lookup)
   local place, total = ffi.cast(word, s.key_bytes + s.suffix), nil
   for stretch = 0, s.operations.stretches(s) - 1 do
     for turn = 0, 1 do
       place[0] = 2 * stretch + turn
-      local part = aggregate.part(s)
-      if part and turn ~= s.turn then part = late(s, ffi.string(s.key_bytes, s.map.key_size), part) end
+      local part, raw = aggregate.part(s, lookup), ffi.string(s.key_bytes, s.map.key_size)
+      if part and turn ~= s.turn then part = late(s, raw, part) end
+      if lookup == "take" then s.left[raw] = nil end
       if part then total = s.operations.add(s, total, part, stretch) end
     end
   end

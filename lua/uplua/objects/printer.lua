@@ -46,10 +46,19 @@ local function parts_of(key)
   return table.concat(heads, ", "), frames
 end
 
--- The text of lists KEYS and VALUES, numbers of these in their UNIT, in their order, and of how many more there are of
--- COUNT; "(empty)" where there is nothing.
-function printer.entries(keys, values, count, unit)
-  if #keys == 0 then return "(empty)" end
+-- What stands for the key of all keys together that an aggregation has no element of.
+printer.OTHERS = "(other keys)"
+
+-- The text of lists KEYS and VALUES, numbers of these in their UNIT, in their order, of the value REST of others that
+-- are not there (nil: there are none), and of how many more there are of COUNT; "(empty)" where there is nothing.
+function printer.entries(keys, values, count, unit, rest)
+  if #keys == 0 and rest == nil then return "(empty)" end
+  local more = count - math.min(#keys, printer.most())
+  if rest ~= nil then
+    local at = math.min(#keys, printer.most() - 1) + 1
+    more = count - at + 1
+    keys[at], values[at] = printer.OTHERS, rest
+  end
   local heads, frames, texts = {}, {}, {}
   local key_width, value_width, any_frames = 0, 0, false
   local shown = math.min(#keys, printer.most())
@@ -77,7 +86,7 @@ function printer.entries(keys, values, count, unit)
       lines[#lines + 1] = text.pad(heads[i], math.max(key_width, text.width(heads[i]))) .. "  " .. space .. value
     end
   end
-  if count > shown then lines[#lines + 1] = ("… and %s more"):format(text.thousands(count - shown)) end
+  if more > 0 then lines[#lines + 1] = ("… and %s more"):format(text.thousands(more)) end
   return table.concat(lines, "\n")
 end
 

@@ -57,7 +57,7 @@ function metatable.__tostring(v)
   local c = contents[v]
   if not c.keys then return printer.value(c.value, c.unit) end
   local keys, values = order.top(printer.most(), c.by, order.each(c.keys, c.values))
-  return printer.entries(keys, values, #c.keys, c.unit)
+  return printer.entries(keys, values, #c.keys, c.unit, c.rest)
 end
 
 -- True for snapshots, and for those that have keys.
@@ -65,10 +65,11 @@ function snapshot.is(v) return contents[v] ~= nil end
 function snapshot.is_keyed(v) return contents[v].keys ~= nil end
 
 -- A snapshot of lists KEYS and VALUES; ZERO is the value of a key that is not there, BY what entries are ordered by
--- (nil: the value), UNIT what numbers are printed in (nil: as they are).
-function snapshot.keyed(keys, values, zero, by, unit)
+-- (nil: the value), UNIT what numbers are printed in (nil: as they are), REST the value of other keys (nil: there are
+-- none).
+function snapshot.keyed(keys, values, zero, by, unit, rest)
   local v = setmetatable({}, metatable)
-  contents[v] = { keys = keys, values = values, zero = zero, by = by, unit = unit }
+  contents[v] = { keys = keys, values = values, zero = zero, by = by, unit = unit, rest = rest }
   return v
 end
 

@@ -134,6 +134,9 @@ function handle.enclose(kind, spec, fn, ...)
   return self
 end
 
+-- name(self): its kind and spec, by which people know it.
+function handle.name(self) return self.kind .. " " .. self.spec end
+
 -- probes(): the probes of the run, in the order in which they were declared.
 function handle.probes() return { unpack(own().list) } end
 
@@ -447,7 +450,7 @@ function handle.remove(self)
   if has_lost then
     mine.removed[#mine.removed + 1] = self
   else
-    local name = self.kind .. " " .. self.spec
+    local name = handle.name(self)
     mine.past[name] = (mine.past[name] or 0) + self.hits
   end
 end
@@ -458,7 +461,7 @@ function handle.hits()
   for name, n in pairs(mine.past) do hits[name] = n end
   for _, list in ipairs { mine.list, mine.removed } do
     for _, self in ipairs(list) do
-      local name = self.kind .. " " .. self.spec
+      local name = handle.name(self)
       hits[name] = (hits[name] or 0) + self.hits
     end
   end

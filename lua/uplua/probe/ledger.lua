@@ -91,6 +91,13 @@ local function add_objects(add)
   for _, o in ipairs(aggregate and object.all() or {}) do
     local name = rawget(o, "name") or rawget(o, "kind")
     add(("a sum of '%s' is beyond 64 bits: rounded"):format(name), aggregate.rounded(o))
+    local _, hits, since = aggregate.rest(o)
+    if hits > 0 then
+      local since_when = os.date("%F %T", os.time() - (core.loop.now() - since))
+      local text = ("'%s' is full (max = %d) since %s: new keys are one series, 'overflow'; %s"):
+        format(name, rawget(o, "options").max, since_when, object.advice(o))
+      add(text, hits, (text:gsub(" since [%d :-]*:", ":", 1)))
+    end
   end
   for _, o in ipairs(object.guests()) do
     add(("%s: records that are shorter than their type"):format(o.name), object.state(o).unknown or 0)

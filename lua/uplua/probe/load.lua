@@ -52,7 +52,7 @@ local function tell_objects(mine)
     local max = given.max or DEFAULT_ENTRIES
     if kind == "ring" or kind == "output" or kind == "recorder" then max = given.size or DEFAULT_RING end
     compiler:add_object(kind, max, state.buckets, given.key, given.value, (state.delay or 0) > 0,
-                        state.ordered or false, given.order or false, object.advice(o))
+                        state.ordered or false, given.order or false, object.advice(o), state.exported or false)
     mine.declared = id
   end
   for id, o in ipairs(object.all()) do

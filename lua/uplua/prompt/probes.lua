@@ -1,7 +1,7 @@
--- `probes` at the prompt: the probes of the run by their numbers, and what they take. The kernel counts the time of
--- their programs, only while that is looked at, since it costs each run of a program two looks at the clock. The traps
--- are not in it: what they take is measured once, on functions of uplua itself (src/probe/attach/trap.h).
+-- `probes` at the prompt: the probes of the run by their numbers, and what they take. The kernel counts that only while
+-- it is looked at.
 local core     = require "uplua.core"
+local price    = require "uplua.probe.price"
 local terminal = require "uplua.term.terminal"
 local text     = require "uplua.base.text"
 
@@ -12,51 +12,17 @@ local NARROWEST_SPEC = 12
 
 local function all() return require "uplua.probe.handle".probes() end
 
--- What of the programs of HANDLE the kernel has counted: how often it was hit, and ns.
-local function taken(handle)
-  local hits, sum = 0, 0
-  for _, item in ipairs(handle.items) do
-    local program = item.program
-    local runs, ns = core.cost.runs(program.fd)
-    local entries, entry_ns = 0, 0
-    if program.entry_fd and not program.session then entries, entry_ns = core.cost.runs(program.entry_fd) end
-    runs, entries = runs or 0, entries or 0
-    hits = hits + (program.session and runs / 2 or math.max(runs, entries))
-    sum = sum + (ns or 0) + (entry_ns or 0)
-  end
-  return hits, sum
-end
-
--- The ns that a hit of HANDLE takes by its traps, the most where its sites differ, and whether they do; nil where it
--- has none, or nobody knows.
-local function trap_of(handle)
-  local most, differ
-  for _, item in ipairs(handle.items) do
-    local record = item.probe
-    if not record.sites then return nil end
-    local at_return = (record.by_instruction or record.of_go) and "exit" or "return"
-    local way = record.provider.of_return and at_return or "entry"
-    for kind, count in pairs(record.sites:entries()) do
-      local ns = count > 0 and core.cost.trap(way, kind)
-      if count > 0 and not ns then return nil end
-      differ = differ or ns and most and true
-      most = ns and math.max(most or 0, ns) or most
-    end
-  end
-  return most, differ
-end
-
 -- Measures LIST: of each { hits, ns, seconds }; nil and the reason where the kernel does not count.
 local function measure(list)
-  local counting, why = core.cost.count_runs()
+  local counting, why = price.count()
   if not counting then return nil, why end
   local before, measured = {}, {}
   local begin = core.loop.now()
-  for i, handle in ipairs(list) do before[i] = { taken(handle) } end
+  for i, handle in ipairs(list) do before[i] = { price.taken(handle) } end
   core.loop.new():wait({}, MEASURED) -- or until Ctrl-C
   local seconds = core.loop.now() - begin
   for i, handle in ipairs(list) do
-    local hits, ns = taken(handle)
+    local hits, ns = price.taken(handle)
     measured[i] = { hits - before[i][1], ns - before[i][2], seconds }
   end
   core.system.close(counting)
@@ -73,7 +39,7 @@ local function cells(handle, measured)
   local row = { handle.status, text.thousands(handle.hits), "", "", "" }
   if handle.status ~= "attached" or not measured then return row end
   local hits, ns, seconds = unpack(measured)
-  local trap, differ = trap_of(handle)
+  local trap, differ = price.trap(handle)
   row[3] = hits > 0 and text.time(ns / hits) or ""
   row[4] = trap and (differ and "≤ " or "") .. text.time(trap) or ""
   row[5] = (differ and hits > 0 and "≤ " or "") .. percent((ns + hits * (trap or 0)) / 1e9 / seconds)

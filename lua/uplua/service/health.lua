@@ -1,11 +1,36 @@
--- What uplua tells of itself beside a script's metrics: hits, losses, errors. None of it needs a rate to be found: what
--- is wrong is above 0.
-local handle  = require "uplua.probe.handle"
-local options = require "uplua.options"
-local setup   = require "uplua.probe.setup"
-local version = require "uplua.base.version"
+-- What uplua tells of itself beside a script's metrics: hits, losses, errors, and what it takes of the machine. None of
+-- it needs a rate to be found: what is wrong is above 0.
+local aggregate = require "uplua.objects.aggregate"
+local core      = require "uplua.core"
+local filter    = require "uplua.target.filter"
+local handle    = require "uplua.probe.handle"
+local metric    = require "uplua.service.metric"
+local options   = require "uplua.options"
+local price     = require "uplua.probe.price"
+local proc      = require "uplua.base.proc"
+local run       = require "uplua.base.run"
+local setup     = require "uplua.probe.setup"
+local version   = require "uplua.base.version"
 
 local health = {}
+
+local own = run.part(function()
+  return {
+    counting = nil,                             -- a descriptor, as long as the kernel counts what programs take
+    ns = {},                                    -- name of a probe → of its programs, those that are gone, too
+    counted = setmetatable({}, { __mode = "k" }), -- program → what of it is in that
+  }
+end)
+
+-- begin(): counts from now on what needs the right to be begun.
+function health.begin() own().counting = price.count() end
+
+-- finish(): ends that.
+function health.finish()
+  local mine = own()
+  if mine.counting then core.system.close(mine.counting) end
+  mine.counting = nil
+end
 
 local function family(name, kind, help, labels)
   local entries = {}
@@ -19,6 +44,32 @@ end
 
 local function add(to, key, value) to.entries[#to.entries + 1] = { key, value } end
 
+-- Adds what programs have taken to SECONDS, by probe. What a program took behind the last call of this goes with it.
+local function add_seconds(seconds)
+  local mine = own()
+  if not mine.counting then return end
+  for _, probe in ipairs(handle.probes()) do
+    local name = handle.name(probe)
+    for _, item in ipairs(probe.items) do
+      local _, ns = price.program(item.program)
+      mine.ns[name] = (mine.ns[name] or 0) + ns - (mine.counted[item.program] or 0)
+      mine.counted[item.program] = ns
+    end
+  end
+  for name, ns in pairs(mine.ns) do add(seconds, name, ns / 1e9) end
+end
+
+-- The bytes that the kernel says this process's maps take, each once.
+local function map_bytes()
+  local seen, sum = {}, 0
+  for _, fd in ipairs(core.system.names("/proc/self/fd") or {}) do
+    local info = proc.read("self/fdinfo/%s", fd) or ""
+    local id, bytes = info:match "map_id:%s*(%d+)", info:match "memlock:%s*(%d+)"
+    if id and bytes and not seen[id] then seen[id], sum = true, sum + tonumber(bytes) end
+  end
+  return sum
+end
+
 -- families(errors) → those of uplua itself, with their entries. ERRORS: name of a metric → { count = … }.
 function health.families(errors)
   local hits = family("hits", "counter", "hits of the script's probes", { "probe" })
@@ -27,10 +78,21 @@ function health.families(errors)
   for _, entry in ipairs(setup.ledger()) do add(lost, entry[3] or entry[1] or entry.text, entry[2] or entry.count) end
   local failed = family("metric_errors", "counter", "how often a metric could not be read", { "metric" })
   for name, one in pairs(errors) do add(failed, name, one.count) end
+  local expired = family("series_expired", "counter", "keys that nobody added to for the metric's ttl", { "metric" })
+  for _, one in ipairs(metric.families()) do
+    if one.ttl then add(expired, one.name, aggregate.expirations(one.source)) end
+  end
+  local seconds = family("program_seconds", "counter", "what the probes' programs have taken, without their traps",
+    { "probe" })
+  add_seconds(seconds)
+  local bytes = family("map_bytes", "gauge", "kernel memory of all maps")
+  add(bytes, nil, map_bytes())
+  local up = family("target_up", "gauge", "whether the process, or a cgroup of that name, is there", { "target" })
+  for _, one in ipairs(filter.targets()) do add(up, one[1], one[2]) end
   local info = family("script_info", "gauge", "the script that runs, and uplua's version",
     { "name", "version", "sha256" })
   add(info, { options.script or "-e", version.version, options.digest or "" }, 1)
-  return { hits, lost, failed, info }
+  return { hits, seconds, lost, failed, expired, bytes, up, info }
 end
 
 return health

@@ -3,6 +3,7 @@
 --   up.metric("requests", n, { labels = { "path" }, help = "requests answered" })   of n = up.count(): requests_total
 --   up.metric("request", h)                         of h = up.hist { unit = "ns" }: request_seconds, a histogram
 --   up.metric("load", function() return read_load() end)                            a gauge
+local aggregate    = require "uplua.objects.aggregate"
 local data         = require "uplua.objects.data"
 local loop         = require "uplua.base.loop"
 local object       = require "uplua.objects.object"
@@ -37,6 +38,9 @@ local UNITS = { ns = { "seconds", 1e9 }, bytes = { "bytes", 1 }, count = { nil, 
 -- Where the buckets of a histogram end, as exponents of 2: by its unit.
 local EXPONENTS = { ns = { 10, 34 }, bytes = { 4, 34 } } -- 1 us to 17 s; 16 B to 16 GB
 local MOST_EXPONENT, MOST_BUCKETS = 63, 200
+
+-- The key of what an aggregation has no room for.
+local OVERFLOW = setmetatable({}, {})
 
 local RESERVED = { le = true, quantile = true, overflow = true }
 
@@ -85,8 +89,15 @@ local function check_buckets(range)
   return nil, "{ LOWEST, HIGHEST } is expected, values from 1 up, in the histogram's unit"
 end
 
+local function check_ttl(duration)
+  local ns, why = text.wait(duration)
+  if ns then return ns / 1e9 end
+  return nil, why
+end
+
 local ALLOWED = {
   labels = check_labels, unit = check_unit, help = option_table.text, type = check_type, buckets = check_buckets,
+  ttl = check_ttl,
 }
 
 -- Where the buckets of the histogram S end: integers that are the first beyond each.
@@ -129,7 +140,7 @@ local function new_family(name, source, options)
   if unit and not base:find("_" .. unit .. "$") then base = base .. "_" .. unit end
   return {
     name = base, called = name, type = kind.type, suffixes = kind.suffixes, unit = unit, divisor = divisor,
-    labels = options.labels, help = options.help, source = source,
+    labels = options.labels, help = options.help, source = source, ttl = options.ttl,
     ends = kind == HISTOGRAM and ends_of(s, s.unit, options.buckets) or nil,
   }
 end
@@ -174,6 +185,10 @@ function metric.metric(name, source, options)
       format(name, object.is(source) and "a " .. source.kind or text.shown(source)), 2)
   end
   if given.type and is_object then error(("metric %s: option 'type' is for functions"):format(name), 2) end
+  if given.ttl and not (is_object and object.state(source).operations) then
+    error(("metric %s: option 'ttl' is for aggregations: of what a script keeps itself, it removes keys itself"):
+      format(name), 2)
+  end
   local family = new_family(name, source, given)
   if given.buckets and (not family.ends or object.state(source).buckets and object.state(source).buckets.step) then
     error(("metric %s: option 'buckets' is for hist and hdr"):format(name), 2)
@@ -183,6 +198,7 @@ function metric.metric(name, source, options)
            "steps"):format(name, #family.ends, MOST_BUCKETS), 2)
   end
   declare(family)
+  if is_object then object.state(source).exported = true end
 end
 
 -- The families that are to be told of, in their order. While the new version of a script is being attached, these are
@@ -224,10 +240,19 @@ end
 
 -- labels(family, key, put): put(name, value) for each label of KEY, one of those of FAMILY.
 function metric.labels(family, key, put)
+  if key == OVERFLOW then return put("overflow", "true") end
   local parts, names = parts_of(key)
   if not parts then return put(names_of(family, 1)[1], key) end
   names = names_of(family, #parts, names)
   for i, part in ipairs(parts) do put(names[i], part) end
+end
+
+-- What METHOD of the object SOURCE returns. The script has not looked at it by that: its report is still to come.
+local function unnoticed(source, method)
+  local is_read = rawget(source, "read")
+  local first, second, third = source[method](source)
+  rawset(source, "read", is_read)
+  return first, second, third
 end
 
 -- Calls SEE(key, value) for what there is now of FAMILY; what is kept under no key has the key nil. Raises what its
@@ -241,9 +266,13 @@ function metric.read(family, see)
     return
   end
   if data.is_keyed(source) then
-    for key, value in source:pairs() do see(key, value) end
+    local is_aggregate = object.state(source).operations ~= nil
+    if family.ttl then aggregate.expire(source, family.ttl, loop.now(), family.type ~= "gauge") end
+    for key, value in unnoticed(source, "pairs") do see(key, value) end
+    local rest = is_aggregate and aggregate.rest(source)
+    if rest then see(OVERFLOW, rest) end
   else
-    see(nil, source:get())
+    see(nil, (unnoticed(source, "get")))
   end
 end
 

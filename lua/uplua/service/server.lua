@@ -100,6 +100,7 @@ local pages = {
 -- Answers from now on: everything is attached.
 function server.start()
   local mine = own()
+  health.begin()
   mine.server = http.serve(mine.socket, function(request, answer)
     local page = pages[request.path]
     if page then return page(request, answer) end
@@ -112,6 +113,7 @@ end
 function server.finish()
   local mine = own()
   if mine.server then mine.server:close() end
+  health.finish()
   if mine.socket then mine.socket:close() end
   mine.server, mine.socket = nil, nil
 end

@@ -33,6 +33,17 @@ end
 -- True if processes may be traced that are none of the target's now: all, or those that it starts.
 function filter.is_open() return options.follow or #core.target.pids() == 0 end
 
+-- What was named to be traced: { name, whether it is there } each; empty where that is every process.
+function filter.targets()
+  local list, target = {}, core.target
+  local threads, births = target.tids(), target.births()
+  for i, id in ipairs(#threads > 0 and threads or target.pids()) do
+    list[i] = { tostring(id), births[i] ~= nil and target.birth(id) == births[i] }
+  end
+  if own().cgroups then list[#list + 1] = { options.cgroup, own().cgroups:size() > 0 } end
+  return list
+end
+
 -- True if process PID is traced, as far as that is a matter of processes.
 function filter.traces(pid)
   local pids = core.target.pids()

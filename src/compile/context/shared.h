@@ -67,9 +67,11 @@ struct shared {
     bool ordered;       /* of a ring: its records are wanted in one order of time with those of the others … */
     bool alone;         /* … and have their time where there is no other yet */
     int fd;             /* of the kernel's map once loaded (set by the caller after the load), else -1 */
+    bool exported;      /* of an aggregation: what it has no room for is to be added up (struct overflow) */
     bool paced;         /* of a ring: it is read only now and then (lua/uplua/objects/ring.lua) */
     struct buckets buckets;
     int spill_fd;                             /* the same of an aggregation's second map, else -1 */
+    int overflow_fd;                          /* … and of its third */
     struct type declared_key, declared_value; /* TYPE_NONE where nothing is declared */
     struct type given_key, given_value;       /* what the script's own writes hold so far; TYPE_NONE if nothing … */
     const struct position *given_key_at, *given_value_at; /* … and where the first one was */
@@ -77,6 +79,7 @@ struct shared {
     const char *name; /* of the variable that held it when it was first used; NULL: no handler has used it */
     char map_name[16];
     char spill_name[16]; /* of an aggregation: the map for keys that MAP_NAME has no memory for; "" if there is none */
+    char overflow_name[16]; /* … and for all keys together that neither has room for */
     /* of an aggregation: index of its word in the object's counters `uplua_turns` (compile/lower/aggregate.c), -1 if it
      * has none */
     int turn;

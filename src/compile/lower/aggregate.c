@@ -16,6 +16,7 @@
 enum {
     SUM_WORDS = sizeof(struct sum) / 8,
     DISTRIBUTION_WORDS = sizeof(struct distribution) / 8,
+    OVERFLOW_WORDS = sizeof(struct overflow) / 8,
     SUFFIX_BYTES = 8,
 };
 
@@ -76,6 +77,8 @@ void aggregate_describe(struct compiler *compiler, struct shared *object, size_t
     object->map_type = BPF_MAP_TYPE_PERCPU_HASH;
     object->map_flags = BPF_F_NO_PREALLOC;
     snprintf(object->spill_name, sizeof object->spill_name, "uplua_spill%u", (unsigned)number % 10000);
+    if (object->exported && object->keyed)
+        snprintf(object->overflow_name, sizeof object->overflow_name, "uplua_over%u", (unsigned)number % 10000);
 }
 
 int aggregate_declare(const struct shared *object, struct object *result)
@@ -98,7 +101,17 @@ int aggregate_declare(const struct shared *object, struct object *result)
     map.name = object->spill_name;
     map.type = BPF_MAP_TYPE_HASH;
     map.reuse_fd = object->spill_fd;
-    return object_add_map(result, &map);
+    status = object_add_map(result, &map);
+    if (status || !*object->overflow_name)
+        return status;
+    return object_add_map(result, &(struct object_map){
+                                      .name = object->overflow_name,
+                                      .type = BPF_MAP_TYPE_PERCPU_ARRAY,
+                                      .reuse_fd = object->overflow_fd,
+                                      .key_size = 4,
+                                      .value_size = 8 * (OVERFLOW_WORDS + value_words(object)),
+                                      .max_entries = (uint32_t)aggregate_stretches(object),
+                                  });
 }
 
 /* --- updates --- */
@@ -151,10 +164,12 @@ static struct operand key_address(struct lower *lower, const struct shared *obje
     return operand_slot(slot, 0);
 }
 
-/* Goes on in a new block with the address of the element KEY, which is made where there is none; if it cannot be, with
- * DONE. */
+/*
+ * Goes on in a new block with the address of the element KEY, for a value in BUCKET. It is made where there is none; if
+ * it cannot be, it is that of all keys together for which there is no room, or control goes to DONE.
+ */
 static struct operand element(struct lower *lower, const struct shared *object, struct operand key,
-                              struct machine_block *done)
+                              struct operand bucket, struct machine_block *done)
 {
     struct program *program = lower->program;
     struct operand first = maps_lookup(lower, object->map_name, key);
@@ -168,9 +183,29 @@ static struct operand element(struct lower *lower, const struct shared *object, 
     struct operand second = machine_call_library(
         program, is_sum(object) ? "uplua_insert_sum" : "uplua_insert",
         OPERANDS(operand_map(object->map_name), operand_map(object->spill_name), key, operand_data(ZERO_COUNTERS, 0)));
-    machine_branch(program, BPF_JNE, second, operand_immediate(0), made,
-                   lower_loss(lower, maps_full(lower, object), done, 0));
-    machine_place(program, made);
+    if (*object->overflow_name) {
+        struct machine_block *alone = machine_block(program), *full = machine_block(program);
+        struct machine_block *together = machine_block(program);
+        alone->cold = full->cold = together->cold = true;
+        machine_branch(program, BPF_JNE, second, operand_immediate(0), alone, full);
+        machine_place(program, alone);
+        machine_jump(program, made);
+        machine_place(program, full);
+        struct operand stretch = operand_immediate(0);
+        if (aggregate_stretches(object) > 1)
+            stretch = machine_alu(program, BPF_RSH, bucket, operand_immediate(STRETCH_BITS));
+        struct operand third =
+            machine_call_library(program, "uplua_overflow", OPERANDS(operand_map(object->overflow_name), stretch));
+        machine_branch(program, BPF_JNE, third, operand_immediate(0), together, done);
+        machine_place(program, together);
+        machine_jump(program, made);
+        machine_place(program, made);
+        second = machine_choose(program, made, alone, second, third);
+    } else {
+        machine_branch(program, BPF_JNE, second, operand_immediate(0), made,
+                       lower_loss(lower, maps_full(lower, object), done, 0));
+        machine_place(program, made);
+    }
     machine_continue(program, found);
     return machine_choose(program, found, hit, first, second);
 }
@@ -203,8 +238,9 @@ void aggregate_lower(struct lower *lower, struct value *value)
         lower_require(lower, lower_place(lower, key), "an aggregation's key is nil");
         cut_key_count(lower, object, key);
     }
-    struct operand entry = key_bytes(object) ? element(lower, object, key_address(lower, object, key, bucket), done)
-                                             : maps_only_element(lower, object, done);
+    struct operand entry = key_bytes(object)
+                               ? element(lower, object, key_address(lower, object, key, bucket), bucket, done)
+                               : maps_only_element(lower, object, done);
     if (is_sum(object) && !object->amounts) {
         machine_add_atomic(program, BPF_DW, entry, 0, v);
     } else if (is_sum(object)) {
