@@ -299,5 +299,36 @@ local found = run.out:gsub("updates %d+\n", "")
 is(found, ("20011\t0\t20011\t%d\ttrue\n0\t8\t8\n"):format(20011 * 20010 / 2),
   "keys that come once, and keys that come often")
 
+-- Those that are exported have what they have no room for all together, by threads at the same time.
+run = target.script([[
+local up = require "uplua"
+local aggregate = require "uplua.objects.aggregate"
+local n, s, h, d = up.count { max = 100 }, up.sum { max = 100 }, up.hist { max = 100 }, up.hdr(3, { max = 100 })
+up.uprobe("./build/targets/updates:step", function(e)
+  local v = e.arg0
+  n[v]:inc() s[v]:add(v) h[v]:add(v) d[v]:add(v * 1000)
+end)
+for name, o in pairs { n = n, s = s, h = h, d = d } do up.metric(name, o) end
+up.at_exit(function()
+  local function total(o, of)
+    local sum, keys = of(aggregate.rest(o) or 0), 0
+    for _, value in o:pairs() do sum, keys = sum + of(value), keys + 1 end
+    return ("%d %s"):format(sum, tostring(keys >= 100 and keys < 1000))
+  end
+  local function plain(value) return value end
+  print(total(n, plain), total(s, plain), total(h, function(v) return v.count end),
+    total(h, function(v) return v.sum end), total(d, function(v) return v.sum end),
+    total(d, function(v)
+      local count = 0
+      for _, bucket in ipairs(v:buckets()) do count = count + bucket.count end
+      return count
+    end))
+  for _, o in ipairs { n, s, h, d } do o:clear() end
+end)]], "-- ./build/targets/updates 4 20011")
+local all = 20011 * 20010 / 2
+is(run.out:gsub("updates %d+\n", ""),
+  ("20011 true\t%d true\t20011 true\t%d true\t%d true\t20011 true\n"):format(all, all, all * 1000),
+  "what there is no room for is added up, exactly")
+
 target.done()
 tap.done_testing()

@@ -9,7 +9,7 @@ service.CALLS = target.copy "./build/targets/calls"
 
 -- Skips all of the test where nothing can be served.
 function service.need()
-  if not pcall(require("ffi").load, "libmicrohttpd.so.12") then tap.skip_all "no libmicrohttpd here" end
+  if not pcall(require("ffi").load, "libmicrohttpd.so.12") then tap.skip_rest "no libmicrohttpd here" end
 end
 
 -- served(code, steps, [targets], [options]): starts uplua --serve with OPTIONS on CODE, in which CALLS stands for a

@@ -1,14 +1,12 @@
 -- A service whose script is loaded again: by SIGHUP, and when it is saved (--watch). Its series go on.
-local tap    = require "tap"
-local target = require "target"
+local service = require "service"
+local tap     = require "tap"
+local target  = require "target"
 local is, like = tap.is, tap.like
 
-if not pcall(require("ffi").load, "libmicrohttpd.so.12") then
-  tap.skip_all "no libmicrohttpd here"
-end
+service.need()
 
--- Whoever runs it is traced: the run goes on when it has ended.
-local CALLS = target.copy "./build/targets/calls"
+local CALLS = service.CALLS
 
 local MODULE = ([[
 local up = require "uplua"

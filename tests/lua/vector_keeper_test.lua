@@ -4,7 +4,7 @@ local ffi    = require "ffi"
 local tap    = require "tap"
 local target = require "target"
 
-if ffi.arch ~= "x64" then tap.skip_all "the program is for x86_64" end
+if ffi.arch ~= "x64" then tap.skip_rest "the program is for x86_64" end
 local run = target.shell [[
   mkfifo "$D/in"
   ./build/targets/vector_keeper <"$D/in" >"$D/target" &
