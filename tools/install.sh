@@ -26,7 +26,7 @@ own="share/uplua/scripts share/uplua/luacats/uplua share/uplua/luacats share/upl
     share/doc/uplua/doc
     share/doc/uplua/examples/library/shop share/doc/uplua/examples/library/scripts
     share/doc/uplua/examples/library/tests share/doc/uplua/examples/library
-    share/doc/uplua/examples share/doc/uplua/scripts share/doc/uplua"
+    share/doc/uplua/examples share/doc/uplua/scripts share/doc/uplua/contrib share/doc/uplua"
 
 put 755 bin uplua
 put 644 share/uplua/scripts scripts/*.lua
@@ -48,6 +48,8 @@ put 644 share/doc/uplua/examples/library/shop examples/library/shop/*
 put 644 share/doc/uplua/examples/library/scripts examples/library/scripts/*
 put 644 share/doc/uplua/examples/library/tests examples/library/tests/*
 put 644 share/doc/uplua/scripts scripts/*.lua
+put 644 share/doc/uplua/contrib contrib/*.yaml
+put 644 lib/systemd/system contrib/*.service
 
 if [ "$action" = uninstall ]; then
     for folder in $own; do

@@ -20,6 +20,7 @@ local holders      = require "uplua.heap.holders"
 local loop         = require "uplua.base.loop"
 local option_table = require "uplua.base.option_table"
 local passes       = require "uplua.heap.passes"
+local privilege    = require "uplua.base.privilege"
 local profile      = require "uplua.heap.profile"
 local report       = require "uplua.heap.report"
 local rows         = require "uplua.heap.rows"
@@ -28,6 +29,8 @@ local shape        = require "uplua.heap.shape"
 local sites        = require "uplua.heap.sites"
 local space        = require "uplua.allocators.space"
 local text         = require "uplua.base.text"
+
+privilege.keep "uplua.heap stops what it reads"
 
 local heap = {}
 

@@ -17,9 +17,9 @@ int core_open_lua(lua_State *L);
 /* The fields of uplua.core: NAME_open_lua pushes the table that is one of them. */
 #define CORE_OBJECTS(object)                                                                                           \
     object(arrival) object(cgroup) object(cost) object(event) object(file_watch) object(gzip) object(guest)            \
-        object(kernel) object(listener) object(loop) object(module) object(probe) object(readline) object(screen)      \
-            object(setup) object(symbols) object(system) object(target) object(tracepoint) object(types)               \
-                object(unwind) object(usdt)
+        object(kernel) object(listener) object(loop) object(module) object(probe) object(readline) object(rights)      \
+            object(screen) object(setup) object(symbols) object(system) object(target) object(tracepoint)              \
+                object(types) object(unwind) object(usdt)
 #define CORE_DECLARE(object) int object##_open_lua(lua_State *L);
 CORE_OBJECTS(CORE_DECLARE)
 

@@ -12,6 +12,7 @@
 #include "sys/capability.h"
 #include "sys/feature.h"
 #include "sys/namespace.h"
+#include "sys/notify.h"
 #include "sys/output.h"
 #include "sys/path.h"
 #include "sys/terminal.h"
@@ -92,6 +93,13 @@ static int system_is_terminal(lua_State *L)
 static int system_environment(lua_State *L)
 {
     return core_push_string(L, secure_getenv(luaL_checkstring(L, 1)));
+}
+
+/* notify(text): sends it to the one that has started this service (sys/notify.h); raises why that cannot be */
+static int system_notify(lua_State *L)
+{
+    struct error err = {0};
+    return notify_send(luaL_checkstring(L, 1), &err) ? core_raise(L, &err) : 0;
 }
 
 /* create_private(path) → true, or nil and why not */
@@ -201,6 +209,7 @@ int system_open_lua(lua_State *L)
         {"is_regular", system_is_regular},
         {"is_terminal", system_is_terminal},
         {"environment", system_environment},
+        {"notify", system_notify},
         {"create_private", system_create_private},
         {"trust_problem", system_trust_problem},
         {"sudo_home", system_sudo_home},

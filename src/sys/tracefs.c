@@ -48,13 +48,20 @@ static int failed(int code, const char *path, struct error *err)
     switch (code) {
     case -EPERM:
     case -EACCES:
-        return error_set(err, code,
-                         "the kernel's description of its tracepoints (tracefs) cannot be read: this needs root");
+        return error_set(
+            err, code,
+            "the kernel's description of its tracepoints (tracefs) cannot be read: that needs root, or, where "
+            "it is mounted at /sys/kernel/tracing, CAP_DAC_READ_SEARCH");
     case -ENODEV:
         return error_set(err, code, "this kernel has no tracepoints (no tracefs)");
     default:
         return error_set(err, code, "tracefs: %s: %s", path, error_reason(code));
     }
+}
+
+void tracefs_open(void)
+{
+    root();
 }
 
 static int open_at(const char *path, int flags)

@@ -6,6 +6,9 @@
 
 #include "base/error.h"
 
+/* Opens it, while this process may, for calls of the others after that. */
+void tracefs_open(void);
+
 /* The text of the file PATH ("events/sched/sched_switch/id") in *TEXT (malloc), ended by a NUL. 0 or a negative errno;
  * ERR may be NULL. */
 int tracefs_read(const char *path, char **text, struct error *err);

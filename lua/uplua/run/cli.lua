@@ -28,6 +28,8 @@ among the installed scripts before the current folder.
       --interval TIME   has a script that reports by up.report do so each TIME, too
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --serve ADDRESS   answers HTTP there, a port or a socket's path: the script's metrics (up.metric), for Prometheus
+      --as USER         with --serve, is that user once all is attached, and has no more rights than it needs
+      --keep            with --serve, keeps the rights that it began with
       --sha256 HEX      runs the script only if this is its SHA-256, as sha256sum prints it
   -o, --output FILE     writes the report to FILE, apart from what a command prints
       --format json|csv|text    the report as JSON Lines, or its tables as CSV, instead of text (doc/formats.md)
@@ -235,6 +237,8 @@ local known = {
     end
     options.sha256 = hex:lower()
   end },
+  ["--as"]       = { value = "USER", set = function(options, user) options.as = user end },
+  ["--keep"]     = { set = function(options) options.keep = true end },
   ["--serve"]    = { value = "ADDRESS", set = function(options, address) options.serve = address end },
   ["--strict"]   = { set = function(options) options.strict = true end },
   ["--lines"]    = { set = function(options) options.lines = true end },
@@ -351,6 +355,10 @@ local function check(options)
   end
   if options.sha256 and not options.script then wrong("--sha256 is for a script, and none is named") end
   if options.serve and options.interactive then wrong("--serve runs a script; it does not go with -i") end
+  if (options.as or options.keep) and not options.serve then
+    wrong("%s is for --serve", options.as and "--as" or "--keep")
+  end
+  if options.as and options.keep then wrong("--keep keeps the rights that --as gives up: give one of them") end
   if options.symbolize and not options.script then wrong(NO_ADDRESSES) end
   if options.follow and not options.pids and not options.command then
     wrong("--follow needs a target: PIDs or a command")

@@ -249,7 +249,7 @@ local function start_reloads(options, path)
   if not service() then return end
   loop.watch(core.loop.reload_by_hangup(), function()
     core.loop.take_reload()
-    if reload then return reload.again(path) end
+    if reload then return service().reload(reload.again, path) end
     failure.report "SIGHUP: there is no file of this script to be loaded again"
   end)
 end

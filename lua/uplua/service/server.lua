@@ -6,7 +6,9 @@ local health     = require "uplua.service.health"
 local http       = require "uplua.service.http"
 local loop       = require "uplua.base.loop"
 local metric     = require "uplua.service.metric"
+local rights     = require "uplua.service.rights"
 local run        = require "uplua.base.run"
+local supervisor = require "uplua.service.supervisor"
 
 local server = {}
 
@@ -24,6 +26,7 @@ function server.begin(address)
   local ok, socket = pcall(core.listener.open, address)
   if not ok then error("--serve: " .. tostring(socket), 0) end
   own().socket = socket
+  rights.begin()
 end
 
 -- Notes that the metric of FAMILY cannot be read, for the reason WHY, which is told when it is new.
@@ -106,12 +109,19 @@ function server.start()
     if page then return page(request, answer) end
     answer(request.path == "/" and 200 or 404, PATHS, { ["Content-Type"] = "text/plain; charset=utf-8" })
   end)
-  loop.warn("serving metrics at " .. mine.socket:shown())
+  local status = "serving metrics at " .. mine.socket:shown()
+  loop.warn(status)
+  rights.drop()
+  supervisor.ready(status)
 end
+
+-- reload(fn, …): calls fn(…), which loads the script again.
+server.reload = supervisor.reload
 
 -- Ends it.
 function server.finish()
   local mine = own()
+  if mine.server then supervisor.stopping() end
   if mine.server then mine.server:close() end
   health.finish()
   if mine.socket then mine.socket:close() end

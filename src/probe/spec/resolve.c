@@ -208,6 +208,10 @@ static int no_binary(const struct scope *scope, const struct spec *spec, struct 
             suggest_offer(&suggest, file, whole);
     }
     const char *names = suggest_text(&suggest);
+    struct stat found;
+    if (strchr(spec->binary, '/') && stat(spec->binary, &found) < 0 && errno == EACCES)
+        return error_set(err, -EACCES, "%s: a folder of %s is closed to this user: that needs CAP_DAC_READ_SEARCH",
+                         spec->text, spec->binary);
     if (strchr(spec->binary, '/'))
         return error_set(err, -ENOENT, "%s: no such file: %s%s", spec->text, spec->binary, names);
     if (scope->pid)
