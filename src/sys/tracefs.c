@@ -48,10 +48,9 @@ static int failed(int code, const char *path, struct error *err)
     switch (code) {
     case -EPERM:
     case -EACCES:
-        return error_set(
-            err, code,
-            "the kernel's description of its tracepoints (tracefs) cannot be read: that needs root, or, where "
-            "it is mounted at /sys/kernel/tracing, CAP_DAC_READ_SEARCH");
+        return error_set(err, code,
+                         "the kernel's description of its tracepoints (tracefs) cannot be read: this needs "
+                         "root, or CAP_DAC_READ_SEARCH where it is mounted");
     case -ENODEV:
         return error_set(err, code, "this kernel has no tracepoints (no tracefs)");
     default:

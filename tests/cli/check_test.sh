@@ -48,8 +48,8 @@ up.syscall("openat", function(e) n:inc() end)
 LUA
     nobody --check "$D/kernel.lua"
     is "$status $out $err" "0 $D/kernel.lua: 2 handlers compile
-not checked: $D/kernel.lua:5: tracepoint sched:sched_wakeup: the kernel's description of its tracepoints (tracefs) cannot be read: this needs root
-not checked: $D/kernel.lua:6: syscall openat: syscalls:sys_enter_openat: the kernel's description of its tracepoints (tracefs) cannot be read: this needs root " \
+not checked: $D/kernel.lua:5: tracepoint sched:sched_wakeup: the kernel's description of its tracepoints (tracefs) cannot be read: this needs root, or CAP_DAC_READ_SEARCH where it is mounted
+not checked: $D/kernel.lua:6: syscall openat: syscalls:sys_enter_openat: the kernel's description of its tracepoints (tracefs) cannot be read: this needs root, or CAP_DAC_READ_SEARCH where it is mounted " \
         'and what cannot be asked is listed'
     run "$uplua" --check "$D/kernel.lua"
     is "$status $out $err" "0 $D/kernel.lua: 4 handlers compile " '… which root can'

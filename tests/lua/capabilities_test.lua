@@ -32,7 +32,7 @@ for _, case in ipairs {
   { "", [[-e 'c = counter "page-faults"']], "counter page%-faults: this needs CAP_%S+" },
   { "bpf,perfmon", [[-e 'tracepoint("sched:sched_switch", function(e) end)']],
     "tracepoint sched:sched_switch: the kernel's description of its tracepoints " ..
-    "%(tracefs%) cannot be read: this needs root" },
+    "%(tracefs%) cannot be read: this needs root, or CAP_DAC_READ_SEARCH where it is mounted" },
   { "bpf,perfmon", [[-e 'syscall("read", function(e) end)']],
     "syscall read: syscalls:sys_enter_read: the kernel's description .* this needs root" },
 } do
