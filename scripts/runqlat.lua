@@ -21,10 +21,11 @@ A thread counts from the first time on that it leaves a CPU while it is traced.
 
   $ uplua --duration 10s runqlat.lua --by-process
 --]=]
-local up   = require "uplua"
-local by   = require "uplua.by"
-local text = require "uplua.text"
-local view = require "uplua.view"
+local up    = require "uplua"
+local by    = require "uplua.by"
+local sched = require "uplua.sched"
+local text  = require "uplua.text"
+local view  = require "uplua.view"
 
 local options = up.args {
   "runqlat.lua [options] [-- PID ... or COMMAND]",
@@ -38,8 +39,6 @@ local options = up.args {
   arguments = 0,
 }
 
-local asleep = up.hash { max = 65536 } -- thread → { who, values }: by whom it counts
-local ready  = up.hash { max = 65536 } -- thread → { since, who, values }
 local waited = up.hdr(2, { unit = "ns" })
 
 -- Whose the wait is, is known when the thread leaves a CPU, but for the CPU that it comes to.
@@ -54,11 +53,6 @@ local function key(e, left) return left end
 if cpu and who then function key(e, left) return { left, e.cpu } end end
 if cpu and not who then function key(e, left) return e.cpu end end
 
--- The state of the thread that leaves the CPU: 0 where it could run. One that has ended does not come back: its number
--- is another's then.
-local DEAD = 0x80 -- TASK_DEAD of include/linux/sched.h
-local function state(e) return bit.band(e.args.prev_state, 0xff) end
-
 -- Of --cpu is the CPU that a thread comes to; it waits for that after it was on another.
 local cpus = up.target().cpus
 local function counts(e) return true end
@@ -66,41 +60,17 @@ if cpus then counts = up.expression("e.cpu == " .. table.concat(cpus, " or e.cpu
 
 local where = up.expression(options.where or "true", { name = "--where", kind = "condition" })
 
-up.raw_tracepoint("sched_switch", { every_cpu = true }, function(e)
-  if e.tid ~= 0 and where(e) then
-    if state(e) == 0 then
-      ready[e.tid] = { since = e.time, who = whose(e), values = values(e) }
-    elseif state(e) ~= DEAD then
-      asleep[e.tid] = { who = whose(e), values = values(e) }
-    end
-  end
-end)
-
--- Any process may wake a thread or leave the CPU to it.
-up.raw_tracepoint("sched_wakeup", { all = true, every_cpu = true }, function(e)
-  local tid = e.args.p.pid
-  local left = asleep[tid]
-  if left then
-    ready[tid] = { since = e.time, who = left.who, values = left.values }
-    asleep[tid] = nil
-  end
-end)
-
-up.raw_tracepoint("sched_switch", { all = true, every_cpu = true }, function(e)
-  local next = e.args.next
-  local r = ready[next.pid]
-  if r then
+sched.waits {
+  where = where,
+  whose = function(e) return { who = whose(e), values = values(e) } end,
+  done = function(e, left, took)
     if counts(e) then
-      local k = key(e, r.who)
-      put(r.values, k)
-      waited[k]:add(e.time - r.since)
+      local k = key(e, left.who)
+      put(left.values, k)
+      waited[k]:add(took)
     end
-    ready[next.pid] = nil
-  end
-  if state(e) == DEAD then
-    asleep[e.tid], ready[e.tid] = nil, nil
-  end
-end)
+  end,
+}
 
 local waits = view.new {
   cpu and cpu.columns, who and who.columns,

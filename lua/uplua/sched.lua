@@ -17,7 +17,9 @@
 --   sched.WINDOW          of a span from where a thread could run to the switch to it: what ran on its CPU meanwhile
 --   sched.meanwhile(s)    … of one that slow() of uplua.span has given
 --   sched.turns(fn)       calls FN for each time that a thread has had a CPU
+--   sched.waits(parts)    for how long threads wait for a CPU, for handlers
 local capture = require "uplua.compile.capture"
+local object  = require "uplua.objects.object"
 local up      = require "uplua"
 
 local sched = {
@@ -25,6 +27,9 @@ local sched = {
   LETTERS = { S = "sleeping", D = "disk sleep", T = "stopped", t = "stopped", I = "idle" },
   WINDOW  = { { "raw_tracepoint:sched_switch", all = true }, by = "cpu", before = 0, after = 0, size = "4M" },
 }
+
+local THREADS = 65536 -- that are followed
+local FEWER = "trace fewer threads"
 
 -- include/linux/sched.h
 local UNINTERRUPTIBLE, STOPPED, TRACED, DEAD, NOLOAD, ANY = 0x02, 0x0c, 0x08, 0x80, 0x400, 0xff
@@ -65,6 +70,61 @@ function sched.meanwhile(s)
   -- The switch that has ended the span may be among them: else the one that has left there is the last.
   if not ran[1] or ran[1].tid ~= s.to.tid then leaves(s.to, tonumber(s.to.time)) end
   return ran, unknown
+end
+
+local PARTS = { whose = true, where = true, done = true }
+
+-- waits(parts): follows the target's threads from when they could run, since they were woken or another one was given
+-- their CPU, to when they run. PARTS are functions for handlers: whose(e), what is kept of a thread that leaves a CPU;
+-- where(e), false for one that is not to be followed (nil: all are); done(e, who, took), for each wait at its end, with
+-- what whose has returned, and ns. A thread is followed once it has left a CPU.
+function sched.waits(parts)
+  for name, part in pairs(type(parts) == "table" and parts or {}) do
+    if not PARTS[name] or type(part) ~= "function" then
+      error("sched.waits: whose, where and done, functions, are expected; not " .. tostring(name), 2)
+    end
+  end
+  if type(parts) ~= "table" or not parts.whose or not parts.done then
+    error("sched.waits: a table with the functions whose and done is expected", 2)
+  end
+  local asleep = object.advise(up.hash { max = THREADS }, FEWER) -- thread → { who }
+  local ready  = object.advise(up.hash { max = THREADS }, FEWER) -- thread → { since, who }
+  rawset(asleep, "read", true)
+  rawset(ready, "read", true)
+  local whose, done, where = parts.whose, parts.done, parts.where or capture.inlined(function() return true end)
+
+  -- One that has ended does not come back: its number is another's then.
+  up.raw_tracepoint("sched_switch", { every_cpu = true }, capture.inlined(function(e)
+    if e.tid ~= 0 and where(e) then
+      local state = bit.band(e.args.prev_state, ANY)
+      if state == 0 then
+        ready[e.tid] = { since = e.time, who = whose(e) }
+      elseif state ~= DEAD then
+        asleep[e.tid] = { who = whose(e) }
+      end
+    end
+  end))
+
+  -- Any process may wake a thread or leave the CPU to it.
+  up.raw_tracepoint("sched_wakeup", { all = true, every_cpu = true }, capture.inlined(function(e)
+    local tid = e.args.p.pid
+    local left = asleep[tid]
+    if left then
+      ready[tid] = { since = e.time, who = left.who }
+      asleep[tid] = nil
+    end
+  end))
+  up.raw_tracepoint("sched_switch", { all = true, every_cpu = true }, capture.inlined(function(e)
+    local next = e.args.next
+    local r = ready[next.pid]
+    if r then
+      done(e, r.who, e.time - r.since)
+      ready[next.pid] = nil
+    end
+    if bit.band(e.args.prev_state, ANY) == DEAD then
+      asleep[e.tid], ready[e.tid] = nil, nil
+    end
+  end))
 end
 
 -- turns(fn): calls FN for each time that a thread of the target has had a CPU, when it leaves it: with { cpu, from, to,

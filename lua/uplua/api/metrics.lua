@@ -3,11 +3,12 @@ return {
   title = "Metrics",
   types = {
     { "MetricOptions", "{ labels?: string[], unit?: string, help?: string, type?: string, buckets?: number[]," ..
-      " ttl?: string }",
+      " ttl?: string, keys?: fun(key: any): any }",
       "of metric",
       keys = {
         labels = "names for the parts of the keys; by default a record's fields, else key, or key1, key2 and so on",
         unit = "what it counts, at the end of its name; by default the object's own: ns become seconds",
+        keys = "a function from a key to what its labels say: a text, or a list of them",
         help = "a sentence for whoever looks at it",
         type = "of a function: counter, what it returns only grows; gauge by default",
         ttl = "after so long a time without a change a key's series is no more: 10m, 1h; of aggregations",

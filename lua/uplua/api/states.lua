@@ -8,6 +8,7 @@ return {
       .. "longest?: integer, stacks?: boolean }", "of states.new" },
     { "StateTime", "{ key: any, elapsed: ns, since: ns, cause?: any, name?: string, pid?: integer, tid?: integer, "
       .. "comm?: string, stack?: Stack }", "a time that a key was in a state" },
+    { "WaitParts", "{ whose: Handler, where?: Handler, done: fun(e: Event, who: any, took: ns) }", "of sched.waits" },
   },
 
   [==[
@@ -115,5 +116,22 @@ interrupts it; `iowait` is the same for a disk; `idle` is a thread of the kernel
     { [[`sched.turns(fn: fun(turn: table))`]],
       [[calls `fn` for each time that a thread of the target has had a CPU, when it leaves it: with `cpu`, `from`, `to`,
         `pid`, `tid`, `comm`, a view as of a ring]] },
+    { [[`sched.waits(parts: WaitParts)`]],
+      [[follows threads from when they could run to when they run, by functions for handlers: below]],
+      raises = "other parts, or none" },
   },
+
+  [==[
+```lua
+local waited = up.hdr()
+sched.waits {
+  whose = function(e) return e.pid end,
+  done = function(e, pid, took) waited[pid]:add(took) end,
+}
+```
+
+`whose(e)` returns what is kept of a thread of the target that leaves a CPU; `done(e, who, took)` is called with that
+when its wait is over: it was woken, or another one was given its CPU, and runs now. `where(e)`, if it is there, tells
+which are followed.
+]==],
 }

@@ -95,9 +95,14 @@ local function check_ttl(duration)
   return nil, why
 end
 
+local function check_keys(fn)
+  if type(fn) == "function" then return fn end
+  return nil, "a function is expected, which returns what the labels say of a key"
+end
+
 local ALLOWED = {
   labels = check_labels, unit = check_unit, help = option_table.text, type = check_type, buckets = check_buckets,
-  ttl = check_ttl,
+  ttl = check_ttl, keys = check_keys,
 }
 
 -- Where the buckets of the histogram S end: integers that are the first beyond each.
@@ -141,6 +146,7 @@ local function new_family(name, source, options)
   return {
     name = base, called = name, type = kind.type, suffixes = kind.suffixes, unit = unit, divisor = divisor,
     labels = options.labels, help = options.help, source = source, ttl = options.ttl,
+    keys = options.keys,
     ends = kind == HISTOGRAM and ends_of(s, s.unit, options.buckets) or nil,
   }
 end
@@ -241,6 +247,7 @@ end
 -- labels(family, key, put): put(name, value) for each label of KEY, one of those of FAMILY.
 function metric.labels(family, key, put)
   if key == OVERFLOW then return put("overflow", "true") end
+  if family.keys then key = family.keys(key) end
   local parts, names = parts_of(key)
   if not parts then return put(names_of(family, 1)[1], key) end
   names = names_of(family, #parts, names)
