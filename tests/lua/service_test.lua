@@ -151,10 +151,10 @@ refused('up.metric("x", hist { unit = "ns" }, { unit = "bytes" })',
 refused('up.metric("x", lhist(0, 1000, 1))',
   "metric x: 1001 buckets are too many, since each is a series of its own: at most 200; use hist, or larger steps")
 refused('up.metric("x", n, { type = "gauge" })', "metric x: option 'type' is for functions")
-refused('up.metric("x", n, { ttl = "soon" })', "metric x: option 'ttl': 'soon' is not a duration; write a number of " ..
-  "seconds, or 100ms, 5s, 2m, 1h")
-refused('up.metric("x", var(1), { ttl = "1m" })', "metric x: option 'ttl' is for aggregations: of what a script keeps " ..
-  "itself, it removes keys itself")
+refused('up.metric("x", n, { ttl = "soon" })',
+  "metric x: option 'ttl': 'soon' is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h")
+refused('up.metric("x", var(1), { ttl = "1m" })',
+  "metric x: option 'ttl' is for aggregations: of what a script keeps itself, it removes keys itself")
 refused('up.metric("x", n, { keys = 5 })', "metric x: option 'keys': a function is expected, which returns what the " ..
   "labels say of a key")
 refused('up.metric("x", n, { buckets = { 1, 8 } })', "metric x: option 'buckets' is for hist and hdr")
