@@ -104,7 +104,7 @@ for module in ledger:gmatch "([%w_]+)%.lost%(%)" do
   asked = asked + 1
   add_function(file_of(ledger:match("local " .. module .. "%s*= require \"([%w_.]+)\"")), module .. ".lost")
 end
-tap.is(asked, 11, "modules that tell the ledger of their losses")
+tap.is(asked, 12, "modules that tell the ledger of their losses")
 for name in read "lua/uplua/run/life.lua":gmatch "([%w_]+)%.lost%(%)" do
   tap.is(name, "counter", "who adds to it at the end")
   add_function("lua/uplua/probe/counter.lua", "counter.lost")

@@ -49,7 +49,7 @@ local TELLERS = {
   { "uplua.stack.stack", "lost" }, { "uplua.stack.frame", "unread" }, { "uplua.probe.providers.sampling", "lost" },
   { "uplua.allocators.nesting", "lost" }, { "uplua.span.counts", "lost" }, { "uplua.states.report", "lost" },
   { "uplua.objects.merge", "lost" },
-  { "uplua.timeline.losses", "lost" },
+  { "uplua.timeline.losses", "lost" }, { "uplua.probe.budget", "lost" },
 }
 
 -- Calls ADD(text, count) for what the handlers and the library of LOADED have counted.
@@ -119,7 +119,7 @@ function ledger.list(by_itself)
   for _, program in ipairs(passed_over()) do add(program[2], core.probe.misses(program[1])) end
   for _, teller in ipairs(TELLERS) do
     local module = package.loaded[teller[1]]
-    for _, entry in ipairs(module and module[teller[2]]() or {}) do add(entry[1], entry[2]) end
+    for _, entry in ipairs(module and module[teller[2]]() or {}) do add(unpack(entry)) end
   end
   for _, entry in ipairs(late_modules.lost()) do add(entry[1], entry[2]) end
   for _, entry in ipairs(leader.lost()) do add(unpack(entry)) end

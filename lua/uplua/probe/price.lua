@@ -28,6 +28,26 @@ function price.taken(handle)
   return hits, sum
 end
 
+local Meter = {}
+Meter.__index = Meter
+
+-- meter() → what is taken from one look at a probe to the next, whichever programs it has: m:read(handle) → hits and ns
+-- since the last read of that one.
+function price.meter()
+  return setmetatable({ seen = setmetatable({}, { __mode = "k" }) }, Meter) -- program → { hits, ns }
+end
+
+function Meter:read(handle)
+  local hits, sum = 0, 0
+  for _, item in ipairs(handle.items) do
+    local hit, ns = price.program(item.program)
+    local before = self.seen[item.program] or { 0, 0 }
+    hits, sum = hits + hit - before[1], sum + ns - before[2]
+    self.seen[item.program] = { hit, ns }
+  end
+  return hits, sum
+end
+
 -- trap(handle) → the ns that a hit of HANDLE takes by its traps, the most where its sites differ, and whether they do;
 -- nil where it has none, or nobody knows.
 function price.trap(handle)

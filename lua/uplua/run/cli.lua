@@ -27,6 +27,7 @@ among the installed scripts before the current folder.
       --top N           of tables, and of counts and maps that are printed, the N largest; 0: all
       --interval TIME   has a script that reports by up.report do so each TIME, too
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
+      --budget PERCENT  of one CPU is what the probes may take: the dearest is off for a while where it is more
       --serve ADDRESS   answers HTTP there, a port or a socket's path: the script's metrics (up.metric), for Prometheus
       --as USER         with --serve, is that user once all is attached, and has no more rights than it needs
       --keep            with --serve, keeps the rights that it began with
@@ -237,6 +238,13 @@ local known = {
     end
     options.sha256 = hex:lower()
   end },
+  ["--budget"]   = { value = "PERCENT", set = function(options, value)
+    local share = tonumber((value:match "^(.-)%s*%%?$"))
+    if not share or share <= 0 or share > 1e5 then
+      wrong("--budget is a share of one CPU above 0, as in --budget 1%%; got '%s'", value)
+    end
+    options.budget = share / 100
+  end },
   ["--as"]       = { value = "USER", set = function(options, user) options.as = user end },
   ["--keep"]     = { set = function(options) options.keep = true end },
   ["--serve"]    = { value = "ADDRESS", set = function(options, address) options.serve = address end },
@@ -355,6 +363,7 @@ local function check(options)
   end
   if options.sha256 and not options.script then wrong("--sha256 is for a script, and none is named") end
   if options.serve and options.interactive then wrong("--serve runs a script; it does not go with -i") end
+  if options.budget and options.interactive then wrong("--budget is for a script that runs; it does not go with -i") end
   if (options.as or options.keep) and not options.serve then
     wrong("%s is for --serve", options.as and "--as" or "--keep")
   end

@@ -143,6 +143,7 @@ end
 local function report()
   local setup, counter = used_setup(), loaded "probe.counter"
   life.try(stop_serving)
+  if loaded "probe.budget" then life.try(require "uplua.probe.budget".finish) end
   local ring, output = loaded "objects.ring", loaded "objects.output"
   local attached = loaded "probe.attach" and loaded "probe.attach".providers() or {}
   loop.run_stops()
@@ -279,6 +280,7 @@ function life.begin(options, chunk, ...)
     return true
   end
   if not (life.try(commit) and life.try(start_reloads, options, path)) then return false, failed() end
+  if options.budget then life.try(require "uplua.probe.budget".start, options.budget) end
   if service() and not life.try(service().start) then return false, failed() end
   life.watch_target(function() loop.stop("target") end)
   return true

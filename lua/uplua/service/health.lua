@@ -1,6 +1,7 @@
 -- What uplua tells of itself beside a script's metrics: hits, losses, errors, and what it takes of the machine. None of
 -- it needs a rate to be found: what is wrong is above 0.
 local aggregate = require "uplua.objects.aggregate"
+local budget    = require "uplua.probe.budget"
 local core      = require "uplua.core"
 local filter    = require "uplua.target.filter"
 local handle    = require "uplua.probe.handle"
@@ -16,14 +17,14 @@ local health = {}
 
 local own = run.part(function()
   return {
-    counting = nil,                             -- a descriptor, as long as the kernel counts what programs take
-    ns = {},                                    -- name of a probe → of its programs, those that are gone, too
-    counted = setmetatable({}, { __mode = "k" }), -- program → what of it is in that
+    counting = nil, -- a descriptor, as long as the kernel counts what programs take
+    meter = nil,    -- of that
+    ns = {},        -- name of a probe → of its programs, those that are gone, too
   }
 end)
 
 -- begin(): counts from now on what needs the right to be begun.
-function health.begin() own().counting = price.count() end
+function health.begin() own().counting, own().meter = price.count(), price.meter() end
 
 -- finish(): ends that.
 function health.finish()
@@ -49,12 +50,8 @@ local function add_seconds(seconds)
   local mine = own()
   if not mine.counting then return end
   for _, probe in ipairs(handle.probes()) do
-    local name = handle.name(probe)
-    for _, item in ipairs(probe.items) do
-      local _, ns = price.program(item.program)
-      mine.ns[name] = (mine.ns[name] or 0) + ns - (mine.counted[item.program] or 0)
-      mine.counted[item.program] = ns
-    end
+    local name, _, ns = handle.name(probe), mine.meter:read(probe)
+    mine.ns[name] = (mine.ns[name] or 0) + ns
   end
   for name, ns in pairs(mine.ns) do add(seconds, name, ns / 1e9) end
 end
@@ -68,6 +65,19 @@ local function map_bytes()
     if id and bytes and not seen[id] then seen[id], sum = true, sum + tonumber(bytes) end
   end
   return sum
+end
+
+-- What --budget has done, where it is given.
+local function budget_families()
+  local limit, share, seconds = budget.state()
+  if not limit then return end
+  local off = family("probe_off_seconds", "counter", "for how long a probe was off by --budget", { "probe" })
+  for name, s in pairs(seconds) do add(off, name, s) end
+  local limits = family("budget_cpus", "gauge", "what the probes may take, in CPUs")
+  add(limits, nil, limit)
+  local cost = family("cost_cpus", "gauge", "what the probes take now, in CPUs")
+  add(cost, nil, share)
+  return off, limits, cost
 end
 
 -- families(errors) → those of uplua itself, with their entries. ERRORS: name of a metric → { count = … }.
@@ -92,7 +102,7 @@ function health.families(errors)
   local info = family("script_info", "gauge", "the script that runs, and uplua's version",
     { "name", "version", "sha256" })
   add(info, { options.script or "-e", version.version, options.digest or "" }, 1)
-  return { hits, seconds, lost, failed, expired, bytes, up, info }
+  return { hits, seconds, lost, failed, expired, bytes, up, info, budget_families() }
 end
 
 return health
