@@ -16,9 +16,8 @@ enum {
 
 struct arch_instruction {
     unsigned length;
-    bool refused; /* the kernel puts no probe on it */
-    bool locked;  /* it has the prefix for that, which is why */
-    bool vector;  /* of VEX or EVEX encoding */
+    bool refused;  /* the kernel puts no probe on it */
+    bool passable; /* … but a probe of the function that begins with it may stand behind it */
     /* the kernel does something else in its place, so that a probe on it would corrupt or end the program: what; else
      * NULL */
     const char *mistaken;
@@ -59,7 +58,7 @@ enum arch_memory {
  * Addresses are of before it runs.
  */
 struct arch_effect {
-    bool locked;      /* nothing is told but what it CHANGES: it writes memory that may not be there */
+    bool opaque;      /* nothing is told but what it CHANGES: it may write memory, and that may not be there */
     uint64_t changes; /* a bit for each register that holds something else afterwards, … */
     bool follows;     /* … of which TO then holds what FROM has held, plus PLUS, or … */
     bool adds;        /* … what FROM has held is added to TO; ARCH_WORDS: what is read from memory, or … */

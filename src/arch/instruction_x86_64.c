@@ -199,6 +199,48 @@ static bool is_on_stack(const ZydisDecodedInstruction *instruction, const ZydisD
     return false;
 }
 
+/*
+ * What uprobe_init_insn does not take: prefixes (is_prefix_bad), also those that mean nothing: notrack jmp, cs nop;
+ * what good_insns_64 does not have, and moves to ss (insn_masking_exception), behind which the CPU takes no trap. The
+ * kernel looks the opcode of a VEX or EVEX instruction up there too, as if it were one of a single byte: vmovd is
+ * refused as outs.
+ */
+static bool is_refused(const ZydisDecodedInstruction *instruction)
+{
+    static const uint8_t bad_opcodes[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f,
+                                          0x60, 0x61, 0x62, 0x6c, 0x6d, 0x6e, 0x6f, 0x82, 0x9a, 0xc4, 0xc5,
+                                          0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7,
+                                          0xea, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb};
+    static const uint8_t bad_prefixes[] = {0x26, 0x2e, 0x36, 0x3e, 0xf0}; /* es, cs, ss, ds, lock */
+    for (unsigned i = 0; i < instruction->raw.prefix_count; i++)
+        if (memchr(bad_prefixes, instruction->raw.prefixes[i].value, sizeof bad_prefixes))
+            return true;
+    if (instruction->attributes & ZYDIS_ATTRIB_IS_PRIVILEGED || instruction->meta.category == ZYDIS_CATEGORY_INTERRUPT)
+        return true;
+    switch (instruction->mnemonic) {
+    case ZYDIS_MNEMONIC_IRET:
+    case ZYDIS_MNEMONIC_IRETD:
+    case ZYDIS_MNEMONIC_IRETQ:
+        return true;
+    case ZYDIS_MNEMONIC_MOV:
+        if (instruction->opcode == 0x8e && instruction->raw.modrm.reg == 2) /* ss */
+            return true;
+        break;
+    default:
+        break;
+    }
+    return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
+           memchr(bad_opcodes, instruction->opcode, sizeof bad_opcodes);
+}
+
+/* Of these, and of vector instructions, what computes and goes on: locked instructions, and nops. */
+static bool is_opaque(const ZydisDecodedInstruction *instruction)
+{
+    return instruction->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+           instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY ||
+           (instruction->mnemonic == ZYDIS_MNEMONIC_NOP && is_refused(instruction));
+}
+
 static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
 {
     ZydisDecodedInstruction instruction;
@@ -206,8 +248,8 @@ static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
     *effect = (struct arch_effect){0};
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(decoder_x86_64(), code, size, &instruction, operands)))
         return false;
-    if (instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK) {
-        effect->locked = true;
+    if (is_opaque(&instruction)) {
+        effect->opaque = true;
         effect->changes = changed_by(&instruction, operands);
         return !is_on_stack(&instruction, operands);
     }
@@ -230,39 +272,6 @@ static bool effect(const uint8_t *code, size_t size, struct arch_effect *effect)
     follow(&instruction, operands, effect);
     bound(&instruction, operands, effect);
     return true;
-}
-
-/*
- * What uprobe_init_insn does not take: prefixes (is_prefix_bad: a locked instruction cannot be stepped elsewhere), what
- * good_insns_64 does not have, and moves to ss (insn_masking_exception), behind which the CPU takes no trap. The kernel
- * looks the opcode of a VEX or EVEX instruction up there too, as if it were one of a single byte: vmovd is refused as
- * outs.
- */
-static bool is_refused(const ZydisDecodedInstruction *instruction)
-{
-    static const uint8_t bad_opcodes[] = {0x06, 0x07, 0x0e, 0x16, 0x17, 0x1e, 0x1f, 0x27, 0x2f, 0x37, 0x3f,
-                                          0x60, 0x61, 0x62, 0x6c, 0x6d, 0x6e, 0x6f, 0x82, 0x9a, 0xc4, 0xc5,
-                                          0xcc, 0xcd, 0xce, 0xcf, 0xd4, 0xd5, 0xd6, 0xe4, 0xe5, 0xe6, 0xe7,
-                                          0xea, 0xec, 0xed, 0xee, 0xef, 0xf0, 0xf1, 0xf4, 0xfa, 0xfb};
-    const ZydisInstructionAttributes bad = ZYDIS_ATTRIB_HAS_LOCK | ZYDIS_ATTRIB_HAS_SEGMENT_CS |
-                                           ZYDIS_ATTRIB_HAS_SEGMENT_DS | ZYDIS_ATTRIB_HAS_SEGMENT_ES |
-                                           ZYDIS_ATTRIB_HAS_SEGMENT_SS | ZYDIS_ATTRIB_IS_PRIVILEGED;
-    if (instruction->attributes & bad || instruction->meta.category == ZYDIS_CATEGORY_INTERRUPT)
-        return true;
-    switch (instruction->mnemonic) {
-    case ZYDIS_MNEMONIC_IRET:
-    case ZYDIS_MNEMONIC_IRETD:
-    case ZYDIS_MNEMONIC_IRETQ:
-        return true;
-    case ZYDIS_MNEMONIC_MOV:
-        if (instruction->opcode == 0x8e && instruction->raw.modrm.reg == 2) /* ss */
-            return true;
-        break;
-    default:
-        break;
-    }
-    return instruction->encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY &&
-           memchr(bad_opcodes, instruction->opcode, sizeof bad_opcodes);
 }
 
 /*
@@ -416,8 +425,7 @@ static bool decode(const uint8_t *code, size_t size, struct arch_instruction *re
     *result = (struct arch_instruction){
         .length = instruction.length,
         .refused = is_refused(&instruction),
-        .locked = instruction.attributes & ZYDIS_ATTRIB_HAS_LOCK,
-        .vector = instruction.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY,
+        .passable = is_refused(&instruction) && is_opaque(&instruction),
         .mistaken = harm_of(&instruction),
         .replaced = is_replaced(&instruction),
         .emulated = emulated,

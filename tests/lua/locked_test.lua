@@ -35,13 +35,12 @@ local r = target.shell(FIRST .. [[ 900000 >"$D/out" & pid=$!
   wait $pid; cat "$D/counted" >>"$D/out"]])
 like(r.out, "n: [1-5]\n", "a running process")
 like(target.uplua(([[--explain -e 'uprobe("%s:ref_get", function(e) end)']]):format(FIRST)).out:gsub("\n +", " "),
-  "ref_get%+0x4, offset 0x%x+ the kernel puts no probe on the function's first instruction, which has a lock prefix",
+  "ref_get%+0x4, offset 0x%x+ the kernel puts no probe on the function's first instruction",
   "--explain tells why")
 
 -- --- where something would be lost ---
 
-local PLACE = "the kernel puts no probe on the instruction at +0 of %s: it has a lock prefix%s; the next one is at " ..
-              "+%#x\n"
+local PLACE = "the kernel puts no probe on the instruction at +0 of %s%s; the next one is at +%#x\n"
 local function refuses(r, name, why, inside, what)
   local place = PLACE:format(name, why, inside)
   is(r.status, 1, what)
@@ -52,7 +51,8 @@ local GONE = ", and the handler reads what is gone behind it"
 
 refuses(probe(FIRST, "ref_get", "s:add(up.read_u32(e.arg0))"), "ref_get", GONE, 4,
   "a handler that reads memory would read what the instruction has written")
-refuses(probe(FIRST, "ref_get", nil, "{ slide = false }"), "ref_get", " (slide = false)", 4, "slide = false")
+refuses(probe(FIRST, "ref_get", nil, "{ slide = false }"), "ref_get", ", and slide = false keeps it from the next", 4,
+  "slide = false")
 is(probe(MORE, "pushes", "s:add(e.arg1)").out, SUMS .. "n: 23\ns: 253\n", "a push follows")
 is(probe(MORE, "fetches").out, SUMS .. "n: 23\ns: 0\n", "it overwrites an argument that nobody reads")
 is(probe(MORE, "spins", "s:add(e.arg1)").out, SUMS .. "n: 23\ns: 253\n", "it jumps to its first instruction")

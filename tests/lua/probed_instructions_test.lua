@@ -31,7 +31,7 @@ for line in target.shell(PROGRAM .. ' >"$D/out"').out:gmatch "[^\n]+" do
     else
       seen[name] = "refused"
       local why = with:find "^refused"
-                  and "the kernel puts no probe on the instruction at %%+0 of p_%s[;:].* the next one"
+                  and "the kernel puts no probe on the instruction at %%+0 of p_%s[;:,].* the next one"
                   or "a probe at %%+0 of p_%s would corrupt the program: the kernel steps it .* ended by SIG"
       like(run.err, why:format(name), name .. ": " .. with)
       is(run.status .. run.out, "1", "… so that uplua sets no probe there")

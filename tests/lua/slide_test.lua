@@ -189,21 +189,21 @@ local function examine(module)
   local wrong, slid, emulated = {}, 0, 0
   for _, site in ipairs(sites) do
     local entry = site.address - site.slid
-    local at, bases = entry, { rsp = true, rip = true }
+    local at, first, bases = entry, entry, { rsp = true, rip = true }
     local function bad(why) wrong[#wrong + 1] = ("%s+%#x: %s"):format(site["function"], site.slid, why) end
     while at < site.address do
       local instruction = code[at]
       if not instruction then bad "no instruction starts there" break end
-      -- where the kernel puts no probe
-      local locked = at == entry and instruction.text:find "^lock "
-      if not locked and not may_pass(instruction.text, bases) then bad("it passes " .. instruction.text) end
+      -- where the kernel puts no probe, from the entry on
+      local refused = at == first and (instruction.text:find "^lock " or instruction.text:find "^v")
+      if not refused and not may_pass(instruction.text, bases) then bad("it passes " .. instruction.text) end
       at = instruction.next
+      if refused then first = at end
     end
     if at ~= site.address or not code[at] then bad "not at the start of an instruction" end
     if site.slid > 0 then
       slid = slid + 1
-      local behind = code[entry].text:find "^lock " and code[entry].next == at
-      if not behind and not is_emulated(code[at].text) then bad("it stands on " .. code[at].text) end
+      if first ~= at and not is_emulated(code[at].text) then bad("it stands on " .. code[at].text) end
       for between = entry + 1, site.address do
         if targets[between] then bad(("something jumps to %#x"):format(between)) end
       end

@@ -26,8 +26,8 @@ local READS = {
 
 local kinds = {}
 
--- Functions that cannot have a probe at their entries, and so nothing to compare with: those that begin with a lock
--- prefix, of which only the slid probes see the calls. By the sites, before the command begins.
+-- Functions that cannot have a probe at their entries, and so nothing to compare with: the kernel puts none on their
+-- first instructions, and only the slid probes see the calls. By the sites, before the command begins.
 local without_entry = up.hash { max = 8192 }
 
 -- Sums by function tell where a difference is; a chain by thread, each link of which mixes all that is before it, tells

@@ -327,8 +327,9 @@ address that the program computes in another way, by another function's table of
 from another file, or from code that is generated. Compilers make nothing of that kind; for code that is written by
 hand there is `slide = false`.
 
-On an instruction with a lock prefix the kernel puts no probe. A function that begins with one, as reference counts do,
-is probed behind it: a call that faults there, as its address is wrong, is not counted. If the handler reads memory or a
+On an instruction with a lock prefix the kernel puts no probe, nor on many vector instructions, whose opcodes it takes
+for others. A function that begins with one, as reference counts do, or what compilers make of a copy for AVX, is
+probed behind it: a call that faults there, as its address is wrong, is not counted. If the handler reads memory or a
 register that the instruction writes, if something jumps behind it, or if the rounds of a loop that begins there cannot
 be told from calls, it is refused, and a pattern leaves it out.
 ]==],

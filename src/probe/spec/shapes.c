@@ -10,7 +10,7 @@
 #include "sys/cookie.h"
 
 static const char back[] = SLIDE_PRICE ": the handler reads what is gone at the next cheaper place";
-static const char locked[] = "it has a lock prefix, and the handler reads what is gone behind it";
+static const char refused[] = "and the handler reads what is gone behind it";
 static const char returned[] = SLIDE_PRICE ": returns are seen by the stack pointer, which has moved by the next place";
 
 static void stay(struct site *site, const char *why)
@@ -19,7 +19,7 @@ static void stay(struct site *site, const char *why)
     site->address -= site->slid;
     site->slid = site->moved = site->shape = 0;
     site->entry = site->first;
-    site->why = site->refused ? locked : why;
+    site->why = site->refused ? refused : why;
     free(site->way);
     site->way = NULL;
 }

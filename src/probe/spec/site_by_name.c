@@ -447,7 +447,7 @@ static int append_chosen(const struct function_search *search, const struct matc
         struct arch_instruction instruction;
         bool decoded = search->spec->pattern && site_decode(search->binary, place.address, &instruction);
         const char *harm = decoded ? site_harm(&instruction, false) : NULL;
-        if (decoded && !harm && instruction.refused && !instruction.vector)
+        if (decoded && !harm && instruction.refused && !site_may_pass(&instruction))
             harm = SITE_REFUSED;
         if (harm)
             result = site_list_skip(list, match->label, harm) < 0 ? error_set(err, -ENOMEM, "out of memory") : 0;
@@ -459,6 +459,7 @@ static int append_chosen(const struct function_search *search, const struct matc
                 return error_set(err, -ENOMEM, "out of memory");
             free(list->items[s].function);
             list->items[s].function = label;
+            list->items[s].of_pattern = search->spec->pattern;
         }
         *added = list->chosen = true;
     }

@@ -58,9 +58,8 @@ static int check_instruction(const struct binary *binary, const char *text, cons
         harm = "interrupted there, its exclusive store would never succeed";
         length = left;
     }
-    /* A vector instruction at the entry may be one that the probe slides past; otherwise the attach tells. So may a
-     * locked one: sites_leave_refused. */
-    bool may_slide = !inside && (instruction.vector || site_may_pass(&instruction));
+    /* One at the entry may be one that the probe slides past; otherwise sites_leave_refused tells, or the attach. */
+    bool may_slide = !inside && site_may_pass(&instruction);
     if (!harm && instruction.refused && !may_slide)
         return error_set(err, -EPERM,
                          "%s: the kernel puts no probe on the instruction at +%#llx of %s; the next one is at +%#llx",
@@ -75,8 +74,8 @@ static int check_instruction(const struct binary *binary, const char *text, cons
 int site_refuse(const struct site *site, struct error *err)
 {
     return error_set(
-        err, -EPERM, "%s:%s: the kernel puts no probe on the instruction at +0 of %s: %s; the next one is at +%#x",
-        site->module, site->function, site->function, site->why ? site->why : "it has a lock prefix", site->refused);
+        err, -EPERM, "%s:%s: the kernel puts no probe on the instruction at +0 of %s%s%s; the next one is at +%#x",
+        site->module, site->function, site->function, site->why ? ", " : "", site->why ? site->why : "", site->refused);
 }
 
 /* 0 if an instruction starts INSIDE bytes from the start of FUNCTION, which has SIZE bytes (0: that is not known). */

@@ -15,7 +15,7 @@ bool site_decode(const struct binary *binary, uint64_t address, struct arch_inst
  * (probe/spec/slide.h). */
 static inline bool site_may_pass(const struct arch_instruction *instruction)
 {
-    return instruction->locked && !instruction->mistaken;
+    return instruction->passable && !instruction->mistaken;
 }
 
 /* Why a probe on INSTRUCTION, the first of a function or one INSIDE, would corrupt the program; NULL: it would not. */

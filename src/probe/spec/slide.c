@@ -16,9 +16,9 @@ static const char ending[] = SLIDE_PRICE ": no cheaper place sees every call";
 static const char reached[] = SLIDE_PRICE ": other code jumps to the instruction after it";
 static const char looped[] = SLIDE_PRICE ": a loop leads back to it before any cheaper place";
 static const char tabled[] = SLIDE_PRICE ": a jump of its own, maybe to the instruction after it, is not understood";
-static const char behind[] = "the kernel puts no probe on the function's first instruction, which has a lock prefix";
-static const char locked_off[] = "it has a lock prefix (slide = false)";
-static const char locked_ending[] = "it has a lock prefix, and behind it is no place that sees each call once";
+static const char behind[] = "the kernel puts no probe on the function's first instruction";
+static const char refused_off[] = "and slide = false keeps it from the next";
+static const char refused_ending[] = "and behind it is no place that sees each call once";
 static const char unreadable[] = SLIDE_PRICE ": the instructions after it cannot be decoded";
 
 /* What the code around says of the function: where something leads to first, behind the entry. */
@@ -202,26 +202,38 @@ static struct slide_target find_candidate(const struct arch_code *arch, const st
     return best;
 }
 
-/*
- * Right behind the function's first instruction, which has LENGTH bytes and on which the kernel puts no probe, as it is
- * locked. It may fault, as it writes to memory that somebody else knows.
- */
-static struct slide_target find_behind(const struct arch_code *arch, const struct slide_code *code, size_t length)
+/* Whether a probe can stand on INSTRUCTION, at AT of CODE, and is hit once where it is passed once. */
+static bool can_stand(const struct arch_code *arch, const struct slide_code *code, size_t at,
+                      const struct arch_instruction *instruction)
 {
-    struct slide_target next = {.at = length}, none = {0};
+    struct arch_effect effect;
+    if (instruction->refused || instruction->mistaken || instruction->replaced)
+        return false;
+    /* What goes round in itself would be hit at each round. */
+    return instruction->emulated || instruction->returns || instruction->goes_by ||
+           arch->effect(code->bytes + code->before + at, code->size - at, &effect);
+}
+
+/*
+ * Behind the function's first instruction, on which the kernel puts no probe, and others of its kind. They may fault:
+ * nobody knows of the memory that they read or write.
+ */
+static struct slide_target find_behind(const struct arch_code *arch, const struct slide_code *code)
+{
+    struct slide_target next = {0}, none = {0};
+    const uint8_t *bytes = code->bytes + code->before;
     struct arch_instruction instruction;
     struct arch_effect effect;
-    const uint8_t *bytes = code->bytes + code->before;
-    if (length >= code->size || !arch->effect(bytes, code->size, &effect) ||
-        !arch->decode(bytes + length, code->size - length, &instruction) || instruction.refused ||
-        instruction.mistaken || instruction.replaced)
-        return none;
     way_begin(&next.way);
-    way_pass_locked(&next.way, &effect);
-    /* What goes round in itself would be hit at each round. */
-    if (!instruction.emulated && !instruction.returns && !instruction.goes_by &&
-        !arch->effect(bytes + length, code->size - length, &effect))
-        return none;
+    do {
+        if (!arch->decode(bytes + next.at, code->size - next.at, &instruction) ||
+            !arch->effect(bytes + next.at, code->size - next.at, &effect) || !effect.opaque)
+            return none;
+        way_pass_opaque(&next.way, &effect);
+        next.at += instruction.length;
+        if (next.at >= code->size || !arch->decode(bytes + next.at, code->size - next.at, &instruction))
+            return none;
+    } while (!can_stand(arch, code, next.at, &instruction));
     return next;
 }
 
@@ -263,21 +275,23 @@ void slide_find(const struct arch_code *arch, const struct slide_code *code, enu
     if (first.emulated && !(slide == SLIDE_LOSSY && first.conditional))
         return;
     if (slide == SLIDE_OFF || !code->size) {
-        place->why = slide == SLIDE_OFF ? first.locked ? locked_off : off : first.locked ? locked_ending : unsized;
+        place->why = slide == SLIDE_OFF ? first.passable ? refused_off : off
+                     : first.passable   ? refused_ending
+                                        : unsized;
         return;
     }
-    place->why = first.locked ? locked_ending : NULL;
+    place->why = first.passable ? refused_ending : NULL;
     struct slide_target exact = {0}, next = {0}, none = {0};
     struct way way;
     way_begin(&way);
-    if (first.locked)
-        next = find_behind(arch, code, first.length);
+    if (first.passable)
+        next = find_behind(arch, code);
     if (next.at) /* or further on, where it is emulated */
         exact = find_candidate(arch, code, next.at, next.way, next, false, &ignored);
-    else if (!first.locked && !first.emulated)
+    else if (!first.passable && !first.emulated)
         exact = find_candidate(arch, code, 0, way, none, false, &place->why);
     struct slide_target far =
-        slide == SLIDE_LOSSY && !first.locked ? find_candidate(arch, code, 0, way, none, true, &ignored) : exact;
+        slide == SLIDE_LOSSY && !first.passable ? find_candidate(arch, code, 0, way, none, true, &ignored) : exact;
     if (!exact.at && !far.at)
         return;
     size_t most = far.at > exact.at ? far.at : exact.at;
@@ -288,8 +302,8 @@ void slide_find(const struct arch_code *arch, const struct slide_code *code, enu
     }
     if (next.at && !is_entered_at_entry_only(&exact, &jumps))
         exact = next;
-    if (!first.locked)
+    if (!first.passable)
         place->why = first.emulated ? NULL : why_not(&exact, &jumps);
     if (exact.at && is_entered_at_entry_only(&exact, &jumps))
-        settle(arch, &exact, first.locked ? behind : moved, place);
+        settle(arch, &exact, first.passable ? behind : moved, place);
 }

@@ -181,7 +181,7 @@ bool way_pass(struct way *way, const struct arch_code *arch, const struct arch_e
     struct way_value at = locate(way, effect, address), words[2] = {unknown, unknown}, value = unknown;
     bool puts = effect->follows || effect->adds || effect->bounded;
     struct way_value pointer = way->registers[arch->stack_pointer];
-    if (effect->locked || (effect->memory && !is_there(arch, effect, at, file)))
+    if (effect->opaque || (effect->memory && !is_there(arch, effect, at, file)))
         return false;
     if (puts)
         value = put(way, arch, effect, at, address, file);
@@ -205,7 +205,7 @@ bool way_pass(struct way *way, const struct arch_code *arch, const struct arch_e
     return push(way, arch);
 }
 
-void way_pass_locked(struct way *way, const struct arch_effect *effect)
+void way_pass_opaque(struct way *way, const struct arch_effect *effect)
 {
     way->wrote = true;
     way->slot_count = 0;

@@ -70,7 +70,7 @@ bool way_pass(struct way *way, const struct arch_code *arch, const struct arch_e
               const struct way_file *file);
 
 /* Goes on past a locked instruction with EFFECT, as if its memory were there. */
-void way_pass_locked(struct way *way, const struct arch_effect *effect);
+void way_pass_opaque(struct way *way, const struct arch_effect *effect);
 
 /* How to come by those registers that do not hold it themselves any more, in the order of their numbers, into VALUES:
  * how many. */
