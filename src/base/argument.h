@@ -18,6 +18,7 @@ struct argument_step {
         ARGUMENT_WORD,       /* puts the context's word at NUMBER there */
         ARGUMENT_THREAD,     /* puts the thread pointer there, which leads to what is the thread's own */
         ARGUMENT_ADD_NUMBER, /* to the top */
+        ARGUMENT_RETURN,     /* the top, where the function's return address lies, becomes that address */
         ARGUMENT_LOAD,       /* the top, an address, becomes the NUMBER of bits there, negative: with their sign */
         /* The top, where the function will return to less where the probe stands, becomes what that one of NUMBER
          * CALLERS has passed whose DISTANCE it is; nil: none's. */

@@ -12,6 +12,7 @@
 #include "sys/feature.h"
 #include "sys/kernel_types.h"
 
+#include "../bpf/return_address.h"
 #include "../bpf/trampoline.h"
 
 /* The numbers in the list that is the field NAME of the table at 2, or none. */
@@ -89,22 +90,45 @@ static int kernel_function(const char *name)
     return id > 0 ? id : 1;
 }
 
-/*
- * Where the kernel keeps in how many calls a thread is whose returns it follows, and where these return to; EXPLAINED:
- * anywhere, the same for all kernels.
- */
-static void find_returns(struct compile_options *options, bool explained)
+static struct kernel_returns find_returns(bool explained)
 {
+    struct kernel_returns found = {0};
     struct kernel_field fields[] = {
         {"task_struct", "utask", 2048, 0},      {"uprobe_task", "depth", 4, 0},      {"task_struct", "mm", 1024, 0},
         {"mm_struct", "uprobes_state", 512, 0}, {"uprobes_state", "xol_area", 0, 0}, {"xol_area", "vaddr", 64, 0},
     };
+    struct kernel_field chain[] = {
+        {"uprobe_task", "return_instances", 16, 0},
+        {"return_instance", "stack", 24, 0},
+        {"return_instance", "orig_ret_vaddr", 32, 0},
+        {"return_instance", "next", 48, 0},
+    };
     if (!explained && kernel_btf_fields(fields, sizeof fields / sizeof *fields))
-        return;
-    options->task_uprobes = fields[0].offset;
-    options->uprobes_depth = fields[1].offset;
-    options->trampoline_fields =
+        return found;
+    found.task_uprobes = fields[0].offset;
+    found.uprobes_depth = fields[1].offset;
+    found.trampoline_fields =
         TRAMPOLINE_FIELDS(fields[2].offset, fields[3].offset + fields[4].offset, fields[5].offset);
+    if (explained || !kernel_btf_fields(chain, sizeof chain / sizeof *chain))
+        found.chain =
+            RETURN_CHAIN(fields[0].offset, chain[0].offset, chain[1].offset, chain[2].offset, chain[3].offset);
+    return found;
+}
+
+static const struct kernel_returns *returns(void)
+{
+    static struct kernel_returns found;
+    if (!found.task_uprobes)
+        found = find_returns(false);
+    return &found;
+}
+
+/* Anywhere, the same for all kernels. */
+static const struct kernel_returns *returns_anywhere(void)
+{
+    static struct kernel_returns found;
+    found = find_returns(true);
+    return &found;
 }
 
 struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
@@ -131,11 +155,9 @@ struct compile_options compile_options_read(lua_State *L, struct lua_host *host)
         options.session_is_return = kernel_function("bpf_session_is_return");
         options.session_attach_type = probe_attach_type(ATTACH_SESSION);
     }
-    bool returns = lua_toboolean(L, -1);
     lua_getfield(L, 2, "explained"); /* returns explained */
     options.task_thread = lua_toboolean(L, -1) ? task_thread_anywhere : task_thread;
-    if (returns)
-        find_returns(&options, lua_toboolean(L, -1));
+    options.returns = lua_toboolean(L, -1) ? returns_anywhere : returns;
     if (options.pid_count || options.followed)
         find_births(&options, lua_toboolean(L, -1));
     lua_pop(L, 2);

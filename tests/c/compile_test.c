@@ -15,7 +15,7 @@ static int try_compile(struct bytecode *bytecode, const char *kind, struct error
     struct handler handler = {
         .provider = provider_find(kind), .function = 0, .probe = "a:b", .symbol = "b", .at_entry = true};
     pid_t pids[] = {23, 101};
-    struct compile_options options = {.pids = pids, .pid_count = 2};
+    struct compile_options options = {.pids = pids, .pid_count = 2, .returns = unknown_returns};
     struct object *object = NULL;
     const struct ledger_entry *ledger;
     size_t ledger_count, size = 0;

@@ -16,7 +16,7 @@ static int compile(struct compiler *compiler, const char *kind, struct object **
     static const pid_t pids[] = {23, 101};
     struct handler handler = {
         .provider = provider_find(kind), .function = 0, .probe = "a:b", .symbol = "b", .at_entry = true};
-    struct compile_options options = {.pids = pids, .pid_count = 2};
+    struct compile_options options = {.pids = pids, .pid_count = 2, .returns = unknown_returns};
     const struct ledger_entry *ledger;
     size_t ledger_count;
     *err = (struct error){0};

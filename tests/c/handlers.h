@@ -148,6 +148,13 @@ static __attribute__((noreturn)) void no_memory(void *context)
     exit(1);
 }
 
+/* For compile_options: nothing is known of the kernel. */
+static inline const struct kernel_returns *unknown_returns(void)
+{
+    static const struct kernel_returns none;
+    return &none;
+}
+
 static inline struct compiler *new_compiler(struct source *source)
 {
     static const enum object_kind kinds[] = {

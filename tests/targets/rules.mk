@@ -529,3 +529,8 @@ $(OUT)/objects/untyped.bpf.o: BPF_FLAGS := $(filter-out -g,$(BPF_FLAGS))
 $(OUT)/objects/%.bpf.o: tests/objects/%.bpf.c bpf/rules.mk | $(CHECKED)
 	@mkdir -p $(@D)
 	$(call say,BPF,$<) $(BPF_CLANG) $(BPF_FLAGS) -Wno-unused-parameter -c -o $@ $<
+
+# A function that ends in a jump to another one, and what only a caller knows.
+$(OUT)/targets/tail_callers: tests/targets/tail_callers.c | $(CHECKED)
+	@mkdir -p $(@D)
+	$(call say,CC,$<) $(CC) -std=gnu11 -O2 -g -Wall -Wextra -MMD -MP -MF $@.d -o $@ $<

@@ -9,6 +9,14 @@
 #include "base/error.h"
 #include "compile/context/handler.h"
 
+/* Where the kernel keeps in how many calls a thread is whose returns it follows, and where these return to; 0: not
+ * known. */
+struct kernel_returns {
+    uint32_t task_uprobes, uprobes_depth; /* byte offsets of task_struct's utask, and in that of its depth */
+    uint64_t trampoline_fields;           /* TRAMPOLINE_FIELDS */
+    uint64_t chain;                       /* RETURN_CHAIN */
+};
+
 struct compile_options {
     const pid_t *pids; /* only these processes; none: all but EXCEPT */
     size_t pid_count;
@@ -21,6 +29,7 @@ struct compile_options {
     const uint64_t *births;
     uint32_t task_leader, task_birth; /* byte offsets of task_struct's group_leader and start_boottime; 0: not known */
     uint32_t (*task_thread)(void);    /* byte offset in task_struct of the thread pointer; 0: not known */
+    const struct kernel_returns *(*returns)(void);
     /* the shared object, numbered from 1, with the ids of cgroups at CGROUP_LEVEL: only what runs below these; 0:
      * none */
     size_t cgroups;
@@ -30,9 +39,6 @@ struct compile_options {
     const int *cpus; /* handlers run on these CPUs only, in ascending order; none: on all */
     size_t cpu_count;
     int session_is_return; /* BTF id of the kfunc; 0: sessions are not available */
-    /* byte offsets of task_struct's utask, and in that of its depth; 0: not known */
-    uint32_t task_uprobes, uprobes_depth;
-    uint64_t trampoline_fields; /* TRAMPOLINE_FIELDS */
     uint32_t session_attach_type;
     uint64_t return_trampoline; /* where the kernel's functions return to while they are followed; 0: not known */
     char stacks;                /* what e:stack() is: 'u', the program's part alone, 'k', the kernel's; 0: both */

@@ -33,7 +33,8 @@ static struct type type_of(struct build *build, const struct argument *argument)
     struct type type = {0};
     bool loads = argument->in_memory && argument->kind != ARGUMENT_OBJECT;
     for (size_t i = 0; i < argument->step_count; i++)
-        loads |= argument->steps[i].operation == ARGUMENT_LOAD || argument->steps[i].operation == ARGUMENT_PASSED;
+        loads |= argument->steps[i].operation == ARGUMENT_LOAD || argument->steps[i].operation == ARGUMENT_PASSED ||
+                 argument->steps[i].operation == ARGUMENT_RETURN;
     switch (argument->kind) {
     case ARGUMENT_INTEGER:
         type = type_of_bits(argument->bits);

@@ -235,6 +235,35 @@ struct program *probe_entry_half(struct lower *lower)
 
 /* --- fields --- */
 
+/* A number that no instruction has room for, in a register. */
+static struct operand in_register(struct program *program, uint64_t number)
+{
+    return machine_alu(program, BPF_MOV, operand_immediate((int64_t)number), operand_immediate((int64_t)number));
+}
+
+struct operand probe_return_address(struct lower *lower, struct operand link, struct operand slot)
+{
+    enum { INSIDE_PAGE = 4095 }; /* what is put there lies at a page's beginning */
+    struct program *program = lower->program;
+    const struct kernel_returns *returns = lower->function->options->returns();
+    struct machine_block *plain = machine_block(program), *maybe = machine_block(program);
+    struct machine_block *found = machine_block(program), *join = machine_block(program);
+    struct operand inside = machine_alu(program, BPF_AND, link, operand_immediate(INSIDE_PAGE));
+    machine_branch(program, BPF_JNE, inside, operand_immediate(0), plain, maybe);
+    maybe->cold = found->cold = true;
+    machine_place(program, maybe);
+    struct operand original = machine_call_library(
+        program, "uplua_return_address",
+        OPERANDS(link, slot, in_register(program, returns->trampoline_fields), in_register(program, returns->chain)));
+    unsigned entry = lower_ledger(lower, "a return address is hidden by a return probe");
+    machine_branch(program, BPF_JNE, original, operand_immediate(0), found, lower_loss(lower, entry, plain, 0));
+    machine_place(program, found);
+    machine_jump(program, join);
+    machine_place(program, plain);
+    machine_continue(program, join);
+    return machine_choose(program, join, found, original, link);
+}
+
 static struct operand caller(struct lower *lower)
 {
     if (is_return(lower) && !probe_is_at_exit(lower))
@@ -242,12 +271,13 @@ static struct operand caller(struct lower *lower)
     if (!lower->function->handler->at_entry)
         compile_fail(lower->compiler, lower->program->position,
                      "e.caller is only known at a function's first instruction");
+    struct operand top = entry_register(lower, arch_cpu.stack_pointer, "the stack pointer");
     if (arch_cpu.return_address >= 0)
-        return entry_register(lower, arch_cpu.return_address, "e.caller");
+        return probe_return_address(lower, entry_register(lower, arch_cpu.return_address, "e.caller"), top);
     struct slot *slot = program_slot(lower->program, 8);
     machine_store(lower->program, BPF_DW, operand_slot(slot, 0), 0, operand_immediate(0));
-    probe_read_user(lower, slot, 8, entry_register(lower, arch_cpu.stack_pointer, "the stack pointer"));
-    return machine_load(lower->program, BPF_DW, operand_slot(slot, 0), 0);
+    probe_read_user(lower, slot, 8, top);
+    return probe_return_address(lower, machine_load(lower->program, BPF_DW, operand_slot(slot, 0), 0), top);
 }
 
 struct operand probe_instruction(struct lower *lower)

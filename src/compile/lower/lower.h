@@ -345,6 +345,11 @@ int elapsed_declare(const struct compiler *compiler, struct object *result);
 
 /* What EVENT, one of the entry, is there. */
 struct operand probe_entry_value(struct lower *lower, const struct event_field *event);
+/*
+ * The address that LINK, the return address of the function that the probe is in, which lies in SLOT or would, was
+ * before a return probe took its place: of this function, or of one that has jumped to it at its end.
+ */
+struct operand probe_return_address(struct lower *lower, struct operand link, struct operand slot);
 
 /* Decides what the entry half must save, lower->saved, and how that reaches the return, lower->pairing. */
 void probe_pair(struct lower *lower);

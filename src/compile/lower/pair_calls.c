@@ -58,12 +58,12 @@ static struct operand values_of(struct lower *lower, struct operand kept, struct
  */
 static void expect_return(struct lower *lower, struct operand task, struct machine_block *too_deep)
 {
-    const struct compile_options *options = lower->function->options;
+    const struct kernel_returns *returns = lower->function->options->returns();
     struct program *program = lower->program;
-    if (!options->task_uprobes)
+    if (!returns->task_uprobes)
         return;
-    struct operand uprobes = machine_load(program, BPF_DW, task, options->task_uprobes);
-    struct operand depth = machine_load(program, BPF_W, uprobes, options->uprobes_depth);
+    struct operand uprobes = machine_load(program, BPF_DW, task, returns->task_uprobes);
+    struct operand depth = machine_load(program, BPF_W, uprobes, returns->uprobes_depth);
     lower_continue_if(lower, BPF_JLT, depth, operand_immediate(CALLS_DEEPEST), too_deep);
 }
 
@@ -75,7 +75,7 @@ static struct operand begin(struct lower *lower, const char *function, struct op
     struct operand link = operand_immediate(0);
     if (arch_cpu.return_address >= 0)
         link = machine_load(program, BPF_DW, lower->context, arch_cpu.return_address);
-    struct operand fields = operand_immediate((int64_t)lower->function->options->trampoline_fields);
+    struct operand fields = operand_immediate((int64_t)lower->function->options->returns()->trampoline_fields);
     fields = machine_alu(program, BPF_MOV, fields, fields);
     struct operand result = machine_call_library(program, function, OPERANDS(kept, pointer, link, fields));
     count_forgotten(lower, result);

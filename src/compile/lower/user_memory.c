@@ -253,6 +253,11 @@ static struct operand compute(struct lower *lower, const struct argument_step *s
         case ARGUMENT_ADD_NUMBER:
             *top = machine_alu(program, BPF_ADD, *top, operand_immediate(step->number));
             break;
+        case ARGUMENT_RETURN: {
+            struct operand link = read_number(lower, &(struct access){.bits = 64}, *top, false, failed);
+            *top = probe_return_address(lower, link, *top);
+            break;
+        }
         case ARGUMENT_LOAD:
             *top = read_number(lower, &(struct access){.bits = (int)step->number}, *top, false, failed);
             break;

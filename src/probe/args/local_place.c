@@ -223,7 +223,7 @@ static void add_passed(struct steps *steps, unsigned reg)
     if (link) {
         add_frame_address(steps);
         add_step(steps, ARGUMENT_ADD_NUMBER, link);
-        add_step(steps, ARGUMENT_LOAD, 64);
+        add_step(steps, ARGUMENT_RETURN, 0);
     } else {
         add_register(steps, arch_unwind(arch_cpu.elf_machine)->return_address);
     }
