@@ -63,7 +63,7 @@ local KINDS = {
 local function is_word(what) return what:find "^[%a_]+$" ~= nil end
 
 -- VALUE of an expression in one line.
-local function shown(value) return (record.show(value):gsub("^%s+", ""):gsub("\n%s*", " < ")) end
+local shown = record.line
 
 -- The part of KEY that is of the Ith of KINDS.
 local function part(kinds, key, i)

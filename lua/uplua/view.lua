@@ -61,8 +61,7 @@ local BAR = 10       -- columns of a bar
 
 local UNITS = {
   text = function(value)
-    local shown = record.show(value)
-    return text.escape(type(value) == "string" and shown or shown:gsub("^%s+", ""):gsub("\n%s*", " < "))
+    return text.escape(record.line(value))
   end,
   number = function(value)
     if type(value) == "string" then return text.escape(value) end

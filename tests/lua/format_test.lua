@@ -319,5 +319,11 @@ found = decode(target.uplua(("--format json -e %s -- sh -c 'exec %s >/dev/null'"
 tap.is(found.ledger[1].lost[1].count, 91, "the ledger as data")
 tap.like(found.ledger[1].lost[1].text, "'n' is full", "with its text")
 
+-- Blanks that a text begins with are its own.
+local BLANK_KEYS = [[-e 'm = hash() m[" a"] = 1 m["a"] = 2 m["  a"] = 3']]
+tap.is(target.uplua("--format csv " .. BLANK_KEYS).out, "key,m\n  a,3\n a,1\na,2\n", "blanks at the beginning, as CSV")
+tap.is(target.uplua("--format csv -e 't = hash() t[{ \" a\", 5 }] = 1 t[{ \"a\", 5 }] = 2'").out,
+  'key,t\n" a, 5",1\n"a, 5",2\n', "… in a list")
+tap.is(target.uplua("-e 'm = hash() m[1] = { a = \" b\" }'").out, "m: 1  a= b\n", "… and in a record, as text")
 target.done()
 tap.done_testing()

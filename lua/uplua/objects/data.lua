@@ -89,7 +89,7 @@ function data.plain(value)
     return tonumber(short) == value and short or ("%.17g"):format(value)
   end
   if type(value) == "table" and rawget(value, "scheme") then return tostring(value.count) end
-  return (record.show(value):gsub("^%s+", ""):gsub("\n%s*", " < "))
+  return record.line(value)
 end
 
 -- True for what data.entries takes: shared objects that the script reads, and snapshots of them.

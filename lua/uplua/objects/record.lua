@@ -3,6 +3,7 @@
 -- assignment to any name raises an error), and `pairs` works on it: LuaJIT asks cdata for __pairs even without 5.2
 -- compatibility. A table could not refuse assignments to fields that it has, and a proxy for it would cost two tables
 -- per record.
+local buffer = require "uplua.objects.buffer"
 local ffi = require "ffi"
 local text = require "uplua.base.text"
 
@@ -26,9 +27,17 @@ function record.copy(value)
   return value
 end
 
--- A field's value; the frames of a stack stand in a row, a record or tuple in braces.
+-- line(value) → how it reads in one line: of a stack its frames in a row. Blanks that a text begins with are its own.
+function record.line(value)
+  local line = record.show(value)
+  local is_text = type(value) == "string" or buffer.is(value) or info_of(value) or type(value) == "table"
+  if not is_text or line:find "\n" then line = line:gsub("^%s+", "") end
+  return (line:gsub("\n%s*", " < "))
+end
+
+-- A field's value; a record or tuple stands in braces.
 local function show_field(value)
-  local line = record.show(value):gsub("^%s+", ""):gsub("\n%s*", " < ")
+  local line = record.line(value)
   local is_array = type(value) == "table" and not getmetatable(value)
   return (is_array or info_of(value)) and "{" .. line .. "}" or line
 end
