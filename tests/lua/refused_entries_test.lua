@@ -94,5 +94,27 @@ is(run.out, "n: 5, true  23\n", "arguments and the caller are there behind it")
 run = target.uplua(("-e 'n = count() uretprobe(\"%s:f3_2\", function(e) n[e.arg1]:inc() end)' -- %s"):format(program,
   program))
 is(run.out, "n: 5  23\n", "… and returns")
+
+-- Code that the loader maps writable.
+write("writable.c", [[
+#define CODE(name) long name(long x) { __asm__ volatile(""); return x; }
+__attribute__((noinline, section(".wtext,\"awx\",@progbits#"))) CODE(writable)
+__attribute__((noinline)) CODE(plain)
+int main(void) { for (int i = 0; i < 23; i++) writable(plain(i)); return 0; }
+]])
+program = folder .. "/writable"
+if os.execute(("%s -O1 -w -o %s %s.c 2>/dev/null"):format(cc, program, program)) ~= 0 then
+  tap.skip "this linker makes no code that is writable"
+else
+  run = target.uplua(("-e 'n = count() uprobe(\"%s:writable\", function(e) n:inc() end)' -- %s"):format(program,
+    program))
+  is(run.status, 1, "code that is mapped writable is refused")
+  like(run.err, "the kernel puts no probe in code that is mapped writable, as writable is in ",
+    "… and the message says so")
+  run = target.uplua(("-e 'n = count() uprobe(\"%s:*l*\", function(e) n[e.func]:inc() end)' -- %s"):format(program,
+    program))
+  like(run.out, "plain +23\n", "a pattern counts the other functions")
+  like(run.err, "1: the kernel puts no probe in code that is mapped writable\n", "… and leaves it out")
+end
 target.done()
 tap.done_testing()

@@ -332,6 +332,10 @@ for others. A function that begins with one, as reference counts do, or what com
 probed behind it: a call that faults there, as its address is wrong, is not counted. If the handler reads memory or a
 register that the instruction writes, if something jumps behind it, or if the rounds of a loop that begins there cannot
 be told from calls, it is refused, and a pattern leaves it out.
+
+Nor does the kernel put probes into code that is mapped writable or shared: of a file whose code is to be mapped so this
+is said; of what a program's own loader has mapped so by itself nobody knows. A program that gives pages of its code
+back (`madvise` with `MADV_DONTNEED`) runs without their probes from then on.
 ]==],
 
   {

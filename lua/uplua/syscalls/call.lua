@@ -14,13 +14,17 @@ local call = {}
 
 local STRINGS = 64 -- bytes of a text that are taken, where nobody asks for another number
 local MOST = 1024 -- the numbers of calls are below that: the newest has 469 (Linux 6.18)
-local GONE = { execve = true, execveat = true } -- when these return, the memory of the program that called is no more
+-- When these return without an error, the memory of the program that called is no more.
+local GONE = { execve = true, execveat = true }
 -- These return how many bytes they have put there.
 local WRITTEN = { read = true, pread64 = true, readlink = true, readlinkat = true, getrandom = true }
 local GIVEN   = { write = true, pwrite64 = true } -- the third argument is how many there are
 
 -- True if RET, what a call returned, is an error. In handlers, too.
 call.failed = capture.inlined(function(ret) return ret < 0 and ret > -4096 end)
+
+-- is_gone(name, ret): whether texts of the call NAME cannot be read at its return, by what it returned.
+function call.is_gone(name, ret) return GONE[name] ~= nil and tonumber(ret) == 0 end
 
 local function show_hex(value)
   if type(value) == "number" and value >= 0 then return ("0x%x"):format(value) end

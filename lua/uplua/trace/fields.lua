@@ -112,6 +112,7 @@ local function field_of(argument, source, place, of_call, returns, in_kernel)
   if of_text and returns then
     local constant = argument.source:find "^const" ~= nil
     local function show(value, record)
+      if call.is_gone(record.name, record.ret) then return "(gone with the program that called)" end
       return call.quoted(record.name, constant, value, STRINGS, record.ret, record.a3)
     end
     return { name = argument.name, source = READ:format(source), show = show, otherwise = source }

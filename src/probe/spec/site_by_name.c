@@ -415,6 +415,8 @@ static const char *unfit(const struct function_search *search, const struct matc
         return denied;
     if (binary_offset(search->binary, match->address, &offset) < 0)
         return NULL;
+    if (site_is_writable(search->binary, match->address))
+        return SITE_WRITABLE;
     if (!site_decode(search->binary, match->address, &instruction))
         return "no instruction begins there";
     const char *harm = site_harm(&instruction, false);

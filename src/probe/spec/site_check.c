@@ -112,6 +112,9 @@ static int check_inside(const struct binary *binary, const char *text, const cha
 int site_check(const struct binary *binary, const char *text, const char *function, uint64_t address, uint64_t inside,
                uint64_t size, struct error *err)
 {
+    if (site_is_writable(binary, address))
+        return error_set(err, -EPERM, "%s: " SITE_WRITABLE ", as %s is in %s", text, function,
+                         binary_module(binary)->name);
     int result = check_inside(binary, text, function, address, inside, size, err);
     return result == 0 ? check_instruction(binary, text, function, address, inside, err) : result;
 }

@@ -10,6 +10,14 @@ bool site_decode(const struct binary *binary, uint64_t address, struct arch_inst
 
 /* Why patterns leave a function out. */
 #define SITE_REFUSED "the kernel puts no probe on its first instruction"
+#define SITE_WRITABLE "the kernel puts no probe in code that is mapped writable"
+
+/* Whether the code of BINARY at ADDRESS is mapped writable: valid_vma of kernel/events/uprobes.c leaves it out, without
+ * a word. */
+static inline bool site_is_writable(const struct binary *binary, uint64_t address)
+{
+    return elf_file_segment_at(binary_elf(binary), address, PF_X | PF_W) != NULL;
+}
 
 /* Whether a probe of the function that begins with INSTRUCTION may stand behind it, as the kernel puts none on it
  * (probe/spec/slide.h). */
