@@ -73,6 +73,9 @@ end
 -- Events of software are all seen; of what the CPU counts so many a second, unless it is said how often.
 if options.event then up.probe(sampled or options.event, sample) else up.profile(options.hertz, sample) end
 
+up.metric("profile_samples", samples, {
+  profile = { type = is_sample and "samples" or "hits", unit = "count" }, help = "for /profile of uplua --serve",
+})
 report.run(options, {
   numbers = samples, others = others, other = options.user and "sample in the kernel" or "sample in programs",
   who = who, noun = is_sample and "sample" or "hit",

@@ -5,7 +5,7 @@ sslmetrics: who makes TLS connections, how long do their handshakes take, and ho
 
 follows OpenSSL's library in all programs, or in the target's. Without --serve the same is printed at the end.
 
-  -l, --library FILE   the library; may be repeated. Of a container's: the target is one of its processes
+  --library FILE       the library; may be repeated. Of a container's: the target is one of its processes
                        (default libssl)
   -i, --interval TIME  prints a report each TIME, too
 
@@ -23,7 +23,7 @@ local view = require "uplua.view"
 
 local options = up.args {
   "sslmetrics.lua [options] [-- PID ... or COMMAND]",
-  { "library,l",  "FILE", "string",   false, "the library; may be repeated", several = true },
+  { "library",    "FILE", "string",   false, "the library; may be repeated", several = true },
   { "interval,i", "TIME", "duration", false, "print a report each TIME, too", least = "10ms" },
   arguments = 0,
 }

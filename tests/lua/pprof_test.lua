@@ -170,5 +170,33 @@ for option, want in pairs {
 } do
   like(target.uplua(("stackcount.lua %s %s:deliver -- %s"):format(option, SHOP, SHOP)).err, want, option)
 end
+-- /profile of a service: what is counted from the request on, and nothing before.
+if pcall(require("ffi").load, "libmicrohttpd.so.12") then
+  local service = require "service"
+  run = service.served([[
+    local n = count()
+    uprobe("CALLS:add3", function(e) n[{ e.comm, e:ustack() }]:inc() end)
+    up.metric("adds", n, { profile = { type = "calls", unit = "count" } })
+    up.metric("other", count())
+  ]], [[
+    run
+    fetch() { exec 8<>/dev/tcp/127.0.0.1/$port
+      printf "GET $1 HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n" >&8
+      timeout 20 cat <&8; exec 8>&-; }
+    ( sleep 0.5; run ) &
+    fetch '/profile?seconds=2' | LC_ALL=C sed '1,/^\r$/d' >"$D-own/served.pb.gz"
+    wait $!
+    ask '/profile?seconds=0' | head -1
+    ask '/profile?seconds=x' | head -1
+    ask '/profile?metric=other' | tail -1
+    ask /metrics | grep -c '^adds'
+  ]])
+  is(run.noise, "HTTP/1.1 400 Bad Request\nHTTP/1.1 400 Bad Request\nthere is no profile of that name: adds\n0\n" ..
+    "status 143\n", "what is wrong is said, and a profile is no metric")
+  samples, about = read(target.folder() .. "-own/served.pb.gz")
+  is(sum_of(samples), 23, "/profile has what came in its time")
+  is(about.type .. " " .. about.unit, "calls count", "… as the metric says")
+  like(samples[1].names, "^add3 ", "… with its functions")
+end
 target.done()
 tap.done_testing()

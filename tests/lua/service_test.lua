@@ -155,6 +155,9 @@ refused('up.metric("x", n, { ttl = "soon" })',
   "metric x: option 'ttl': 'soon' is not a duration; write a number of seconds, or 100ms, 5s, 2m, 1h")
 refused('up.metric("x", var(1), { ttl = "1m" })',
   "metric x: option 'ttl' is for aggregations: of what a script keeps itself, it removes keys itself")
+refused('up.metric("x", h, { profile = true })', "metric x: option 'profile' is for a count or sum by stack")
+refused('up.metric("x", n, { profile = 5 })',
+  "metric x: option 'profile': true is expected, or a table with the options of pprof.write")
 refused('up.metric("x", n, { keys = 5 })', "metric x: option 'keys': a function is expected, which returns what the " ..
   "labels say of a key")
 refused('up.metric("x", n, { buckets = { 1, 8 } })', "metric x: option 'buckets' is for hist and hdr")

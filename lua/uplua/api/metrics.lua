@@ -3,7 +3,7 @@ return {
   title = "Metrics",
   types = {
     { "MetricOptions", "{ labels?: string[], unit?: string, help?: string, type?: string, buckets?: number[]," ..
-      " ttl?: string, keys?: fun(key: any): any }",
+      " ttl?: string, profile?: boolean|table, keys?: fun(key: any): any }",
       "of metric",
       keys = {
         labels = "names for the parts of the keys; by default a record's fields, else key, or key1, key2 and so on",
@@ -12,6 +12,7 @@ return {
         help = "a sentence for whoever looks at it",
         type = "of a function: counter, what it returns only grows; gauge by default",
         ttl = "after so long a time without a change a key's series is no more: 10m, 1h; of aggregations",
+        profile = "of a count or sum by stack: it is no metric, but /profile; true, or the options of pprof.write",
         buckets = "of hist and hdr: the least and the greatest value that have buckets",
       } },
   },

@@ -38,7 +38,7 @@ void MHD_resume_connection(struct MHD_Connection *connection);
 -- Of microhttpd.h.
 local USE_EPOLL, ALLOW_SUSPEND_RESUME = 512, 8192 + 1024
 local OPTION_END, OPTION_MEMORY, OPTION_CONNECTIONS, OPTION_PATIENCE, OPTION_SOCKET = 0, 1, 2, 3, 12
-local INFO_EPOLL_FD, HEADER_KIND, MUST_COPY, YES, NO = 3, 1, 2, 1, 0
+local INFO_EPOLL_FD, HEADER_KIND, ARGUMENT_KIND, MUST_COPY, YES, NO = 3, 1, 8, 2, 1, 0
 
 -- load_library() → libmicrohttpd. Raises that it is not there, and how it is had.
 function http.load_library()
@@ -115,13 +115,16 @@ function Server:request(connection, url, method, upload_size, request)
     return self:send(connection, 405, "only GET and HEAD are answered here\n", { Allow = "GET, HEAD" })
   end
   local mhd = self.library
-  local function header(name)
-    local found = mhd.MHD_lookup_connection_value(connection, HEADER_KIND, name)
-    return found ~= nil and ffi.string(found) or nil
+  local function asked(kind)
+    return function(name)
+      local found = mhd.MHD_lookup_connection_value(connection, kind, name)
+      return found ~= nil and ffi.string(found) or nil
+    end
   end
   mhd.MHD_suspend_connection(connection)
   self.waiting[key] = connection
-  self.handler({ path = ffi.string(url), header = header }, function(...)
+  local asks = { path = ffi.string(url), header = asked(HEADER_KIND), argument = asked(ARGUMENT_KIND) }
+  self.handler(asks, function(...)
     if not self.waiting[key] then return end -- the server has ended meanwhile
     self.answers[key] = { ... }
     self:resume(connection, key)
@@ -130,8 +133,8 @@ function Server:request(connection, url, method, upload_size, request)
 end
 
 -- serve(socket, handler) → the server. SOCKET: of core.listener. handler(request, answer) is called for each request,
--- { path =, header(name) → text or nil }; it calls answer(status, body, headers) once, now or later. Raises that the
--- library is not there.
+-- { path =, header(name), argument(name) → text or nil }; it calls answer(status, body, headers) once, now or later.
+-- Raises that the library is not there.
 function http.serve(socket, handler)
   local mhd = http.load_library()
   local self = setmetatable({

@@ -100,9 +100,14 @@ local function check_keys(fn)
   return nil, "a function is expected, which returns what the labels say of a key"
 end
 
+local function check_profile(given)
+  if given == true or type(given) == "table" and not getmetatable(given) then return given end
+  return nil, "true is expected, or a table with the options of pprof.write"
+end
+
 local ALLOWED = {
   labels = check_labels, unit = check_unit, help = option_table.text, type = check_type, buckets = check_buckets,
-  ttl = check_ttl, keys = check_keys,
+  ttl = check_ttl, keys = check_keys, profile = check_profile,
 }
 
 -- Where the buckets of the histogram S end: integers that are the first beyond each.
@@ -146,7 +151,7 @@ local function new_family(name, source, options)
   return {
     name = base, called = name, type = kind.type, suffixes = kind.suffixes, unit = unit, divisor = divisor,
     labels = options.labels, help = options.help, source = source, ttl = options.ttl,
-    keys = options.keys,
+    keys = options.keys, profile = options.profile == true and {} or options.profile,
     ends = kind == HISTOGRAM and ends_of(s, s.unit, options.buckets) or nil,
   }
 end
@@ -195,6 +200,9 @@ function metric.metric(name, source, options)
     error(("metric %s: option 'ttl' is for aggregations: of what a script keeps itself, it removes keys itself"):
       format(name), 2)
   end
+  if given.profile and not (is_object and KINDS[source.kind] == COUNTER) then
+    error(("metric %s: option 'profile' is for a count or sum by stack"):format(name), 2)
+  end
   local family = new_family(name, source, given)
   if given.buckets and (not family.ends or object.state(source).buckets and object.state(source).buckets.step) then
     error(("metric %s: option 'buckets' is for hist and hdr"):format(name), 2)
@@ -204,20 +212,27 @@ function metric.metric(name, source, options)
            "steps"):format(name, #family.ends, MOST_BUCKETS), 2)
   end
   declare(family)
-  if is_object then object.state(source).exported = true end
+  if is_object and not given.profile then object.state(source).exported = true end
 end
 
--- The families that are to be told of, in their order. While the new version of a script is being attached, these are
--- still the old one's.
-function metric.families()
+-- Those for which WANTED(family), in their order. While the new version of a script is being attached, these are still
+-- the old one's.
+local function choose(wanted)
   local list = {}
   for _, family in ipairs(own().families) do
     local waits = false
     for _, before in pairs(family.before) do waits = waits or not before.ended end
-    if not waits then list[#list + 1] = family end
+    if not waits and wanted(family) then list[#list + 1] = family end
   end
   return list
 end
+
+-- The families that are to be told of, and those that are profiles.
+function metric.families() return choose(function(family) return not family.profile end) end
+function metric.profiles() return choose(function(family) return family.profile ~= nil end) end
+
+-- is_overflow(key): whether what metric.read gives under KEY is of all keys that there was no room for.
+function metric.is_overflow(key) return key == OVERFLOW end
 
 -- Parts and their names where a key has several: a tuple's or a record's; nil where it is one.
 local function parts_of(key)

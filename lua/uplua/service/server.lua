@@ -6,6 +6,7 @@ local health     = require "uplua.service.health"
 local http       = require "uplua.service.http"
 local loop       = require "uplua.base.loop"
 local metric     = require "uplua.service.metric"
+local profiles   = require "uplua.service.profiles"
 local rights     = require "uplua.service.rights"
 local run        = require "uplua.base.run"
 local supervisor = require "uplua.service.supervisor"
@@ -13,7 +14,8 @@ local supervisor = require "uplua.service.supervisor"
 local server = {}
 
 local TURN = 0.005 -- seconds that a piece of an answer may take
-local PATHS = "/metrics\tof this script, for Prometheus\n/healthz\twhether it runs\n"
+local PATHS = "/metrics\tof this script, for Prometheus\n/healthz\twhether it runs\n" ..
+              "/profile?seconds=10\twhat it samples, for pprof\n"
 
 local own = run.part(function()
   return { socket = nil, server = nil, errors = {} } -- errors: name of a metric → how many, and what was told
@@ -97,6 +99,7 @@ end
 
 local pages = {
   ["/metrics"] = scrape,
+  ["/profile"] = profiles.page,
   ["/healthz"] = function(_, answer) answer(200, "ok\n") end,
 }
 
