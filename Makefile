@@ -15,6 +15,7 @@
 # make test-neighbours   runs scripts and the tools that people use for the same on one run of a program, and each line of the pages
 #                 "coming from …" beside that of the other tool; installs these tools
 # make test-neighbours-vm   the same for lines that ask for kprobes, in an emulated machine with Debian's kernel 6.1
+# make test-prometheus   ten minutes of a script as a service under load, with reloads and upgrades, as Debian's prometheus sees it
 # make test-strace   runs systrace.lua and strace on 60 commands, and compares their lines; part of test-neighbours
 # make test-browser  opens flame graphs and follows the links of the manual in Chromium, which it installs
 # make fuzz-symbols SECONDS=600   damaged files and lists for each parser of src/sym and src/unwind, and BPF objects, under libFuzzer
@@ -360,6 +361,12 @@ test-slide:
 	@./uplua tests/slide/shares.lua
 
 # Scripts beside strace, perf and bpftrace, which it installs: no part of `make test`.
+.PHONY: test-prometheus
+test-prometheus:
+	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install prometheus
+	@$(MAKE) --no-print-directory programs
+	@tests/service/prometheus.sh
+
 .PHONY: test-neighbours
 test-neighbours:
 	@CC='$(HOST_CC)' LUAJIT='$(LUAJIT)' tools/deps.sh install bench

@@ -57,6 +57,7 @@ protobuf-compiler   cmd protoc
 bpftool             f   /usr/sbin/bpftool
 libc6-dbg           f   /usr/share/doc/libc6-dbg
 libmicrohttpd12     f   /usr/share/doc/libmicrohttpd12
+libcurl4            f   /usr/share/doc/libcurl4
 libjemalloc2        f   /usr/share/doc/libjemalloc2
 libtcmalloc-minimal4 f  /usr/share/doc/libtcmalloc-minimal4
 libmimalloc2.0      f   /usr/share/doc/libmimalloc2.0
@@ -73,6 +74,7 @@ END
         openssl openssl perl perl cmake cmake gcc gcc findutils find
     [ "$for_what" != long ] || printf '%s cmd %s\n' redis-server redis-server redis-tools redis-benchmark postgresql psql sqlite3 sqlite3 \
         strace strace openssl openssl curl curl nginx-light nginx ruby ruby gzip gzip valgrind valgrind
+    [ "$for_what" != prometheus ] || printf '%s cmd %s\n' prometheus prometheus redis-server redis-server redis-tools redis-benchmark curl curl
     [ "$for_what" != deb ] || printf '%s %s %s\n' debhelper f /usr/bin/dh dpkg-dev cmd dpkg-buildpackage lintian cmd lintian
     case $for_what in
     static*) printf '%s %s %s\n' dpkg-dev cmd dpkg-source libbz2-dev h bzlib.h libncurses-dev h curses.h libzycore-dev h Zycore/Types.h ;;

@@ -190,7 +190,10 @@ static int refuse_tracing(struct error *err)
 
 int rights_drop(unsigned kept, const char *user, struct error *err)
 {
-    if (threads() != 1)
+    unsigned count = threads();
+    if (!count)
+        return error_set(err, -ENOENT, "rights cannot be given up: /proc/self/task cannot be read");
+    if (count > 1)
         return error_set(err, -EAGAIN, "rights cannot be given up: a thread is running that would keep its own");
     tracefs_open(); /* a script that is loaded again may need it, and mounting it takes CAP_SYS_ADMIN */
     uint32_t words[_LINUX_CAPABILITY_U32S_3] = {0};

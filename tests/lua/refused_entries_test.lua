@@ -103,7 +103,7 @@ __attribute__((noinline)) CODE(plain)
 int main(void) { for (int i = 0; i < 23; i++) writable(plain(i)); return 0; }
 ]])
 program = folder .. "/writable"
-if os.execute(("%s -O1 -w -o %s %s.c 2>/dev/null"):format(cc, program, program)) ~= 0 then
+if os.execute(("%s -O1 -g -w -o %s %s.c 2>/dev/null"):format(cc, program, program)) ~= 0 then
   tap.skip "this linker makes no code that is writable"
 else
   run = target.uplua(("-e 'n = count() uprobe(\"%s:writable\", function(e) n:inc() end)' -- %s"):format(program,
@@ -115,6 +115,8 @@ else
     program))
   like(run.out, "plain +23\n", "a pattern counts the other functions")
   like(run.err, "1: the kernel puts no probe in code that is mapped writable\n", "… and leaves it out")
+  run = target.uplua(("trace.lua \"%s:*l*\" -- %s"):format(program, program))
+  like(run.err, "1: the kernel puts no probe in code that is mapped writable\n", "so does trace.lua, which says it, too")
 end
 target.done()
 tap.done_testing()

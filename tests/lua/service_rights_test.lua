@@ -192,8 +192,9 @@ like(run.err, "\nuplua: $NOTIFY_SOCKET, [^\n]*/nobody: No such file or directory
 -- What is wrong.
 like(target.uplua("--serve 0 --as no-such-user -e 'print(1)'").err, "^uplua: %-%-as no%-such%-user: there is no user ",
   "a user that there is not")
-like(target.uplua("--as nobody -e 'print(1)'").err, "^uplua: %-%-as is for %-%-serve\n", "--as without --serve")
-like(target.uplua("--keep -e 'print(1)'").err, "^uplua: %-%-keep is for %-%-serve\n", "--keep without it")
+like(target.uplua("--as nobody -e 'print(1)'").err,
+  "^uplua: %-%-as is for %-%-serve and %-%-otlp\n", "--as without --serve")
+like(target.uplua("--keep -e 'print(1)'").err, "^uplua: %-%-keep is for %-%-serve and %-%-otlp\n", "--keep without it")
 like(target.uplua("--serve 0 --keep --as nobody -e 'print(1)'").err, "^uplua: %-%-keep keeps the rights that %-%-as ",
   "both of them")
 target.done()

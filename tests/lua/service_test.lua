@@ -160,6 +160,8 @@ refused('up.metric("x", n, { profile = 5 })',
   "metric x: option 'profile': true is expected, or a table with the options of pprof.write")
 refused('up.metric("x", n, { keys = 5 })', "metric x: option 'keys': a function is expected, which returns what the " ..
   "labels say of a key")
+refused('up.metric("x", h, { buckets = { 1, 8, 64 } })',
+  "metric x: option 'buckets': { LOWEST, HIGHEST } is expected, values from 1 up, in the histogram's unit")
 refused('up.metric("x", n, { buckets = { 1, 8 } })', "metric x: option 'buckets' is for hist and hdr")
 like(target.uplua("--serve nowhere -e 'print(1)'").err, "^uplua: %-%-serve: 'nowhere' is nowhere to listen at; give ",
   "an address that is none")

@@ -13,7 +13,7 @@ return {
         type = "of a function: counter, what it returns only grows; gauge by default",
         ttl = "after so long a time without a change a key's series is no more: 10m, 1h; of aggregations",
         profile = "of a count or sum by stack: it is no metric, but /profile; true, or the options of pprof.write",
-        buckets = "of hist and hdr: the least and the greatest value that have buckets",
+        buckets = "of hist and hdr, { LOWEST, HIGHEST }: the least and the greatest value that have buckets",
       } },
   },
 

@@ -27,7 +27,7 @@ local own = run.part(function()
   }
 end)
 
-local function percent(share) return ("%.3g %%"):format(share * 100) end
+local function percent(share) return (share < 0.1 and "%.1f %%" or "%.0f %%"):format(share * 100) end
 
 local function record_of(probe)
   local mine = own()

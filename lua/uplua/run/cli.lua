@@ -29,8 +29,10 @@ among the installed scripts before the current folder.
       --duration TIME   ends after TIME: seconds, or 100ms, 5s, 2m
       --budget PERCENT  of one CPU is what the probes may take: the dearest is off for a while where it is more
       --serve ADDRESS   answers HTTP there, a port or a socket's path: the script's metrics (up.metric), for Prometheus
-      --as USER         with --serve, is that user once all is attached, and has no more rights than it needs
-      --keep            with --serve, keeps the rights that it began with
+      --otlp URL        pushes the metrics to an OpenTelemetry collector there, each --every TIME (default 10s)
+      --every TIME
+      --as USER         with --serve or --otlp, is that user once all is attached, and has no more rights than it needs
+      --keep            with these, keeps the rights that it began with
       --sha256 HEX      runs the script only if this is its SHA-256, as sha256sum prints it
   -o, --output FILE     writes the report to FILE, apart from what a command prints
       --format json|csv|text    the report as JSON Lines, or its tables as CSV, instead of text (doc/formats.md)
@@ -247,6 +249,13 @@ local known = {
   end },
   ["--as"]       = { value = "USER", set = function(options, user) options.as = user end },
   ["--keep"]     = { set = function(options) options.keep = true end },
+  ["--otlp"]     = { value = "URL", set = function(options, url) options.otlp = url end },
+  ["--every"]    = { value = "TIME", set = function(options, value)
+    local ns, message = text.duration(value)
+    if not ns then wrong("--every: %s", message) end
+    if ns < 1e8 then wrong("--every: %s is below the least, 100ms", value) end
+    options.every = ns
+  end },
   ["--serve"]    = { value = "ADDRESS", set = function(options, address) options.serve = address end },
   ["--strict"]   = { set = function(options) options.strict = true end },
   ["--lines"]    = { set = function(options) options.lines = true end },
@@ -362,10 +371,12 @@ local function check(options)
     wrong("--watch runs the script; it does not go with -i, --explain and --check")
   end
   if options.sha256 and not options.script then wrong("--sha256 is for a script, and none is named") end
-  if options.serve and options.interactive then wrong("--serve runs a script; it does not go with -i") end
+  local served = options.serve and "--serve" or options.otlp and "--otlp"
+  if served and options.interactive then wrong("%s runs a script; it does not go with -i", served) end
+  if options.every and not options.otlp then wrong "--every is for --otlp" end
   if options.budget and options.interactive then wrong("--budget is for a script that runs; it does not go with -i") end
-  if (options.as or options.keep) and not options.serve then
-    wrong("%s is for --serve", options.as and "--as" or "--keep")
+  if (options.as or options.keep) and not served then
+    wrong("%s is for --serve and --otlp", options.as and "--as" or "--keep")
   end
   if options.as and options.keep then wrong("--keep keeps the rights that --as gives up: give one of them") end
   if options.symbolize and not options.script then wrong(NO_ADDRESSES) end

@@ -133,8 +133,10 @@ function life.print_lost(lost)
   failure.report(table.concat(lines, "\n"))
 end
 
--- --serve: what is asked of this run by HTTP.
-local function service() return options.serve and not options.explain and require "uplua.service.server" end
+-- --serve and --otlp: what is told of this run by HTTP.
+local function service()
+  return (options.serve or options.otlp) and not options.explain and require "uplua.service.server"
+end
 local function stop_serving()
   if service() then service().finish() end
 end
@@ -230,9 +232,10 @@ local function print_checked()
   for _, one in ipairs(unchecked) do text.printf("not checked: %s\n", text.escape(one)) end
 end
 
--- With --watch and --serve a script can be loaded again. PATH: its file; nil: it has none.
+-- With --watch, --serve and --otlp a script can be loaded again. PATH: its file; nil: it has none.
 local function reloads(options, path)
-  return path and not options.explain and (options.watch or options.serve) and require "uplua.run.reload"
+  local may = options.watch or options.serve or options.otlp
+  return path and not options.explain and may and require "uplua.run.reload"
 end
 
 -- Runs the main chunk, of the file PATH unless that is nil, with its arguments.
@@ -258,7 +261,7 @@ end
 -- The begin of a run of OPTIONS: its target, what chunk(...) declares, and the command. False and the exit status where
 -- there is nothing to be waited for: it has failed, or is over.
 function life.begin(options, chunk, ...)
-  if service() and not life.try(service().begin, options.serve) then return false, 1 end
+  if service() and not life.try(service().begin, options.serve, options.otlp) then return false, 1 end
   if not (life.try(format.begin) and life.try(life.open_target, options)) then return false, failed() end
   loop.hook { interrupted = on_signal, has_probes = function()
     local declare, counter = loaded "probe.declare", loaded "probe.counter"

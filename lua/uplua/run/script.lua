@@ -299,7 +299,7 @@ end
 -- it may also be nil, of what can be read only once.
 local function checked_text(path)
   local source, found, why = text_of(path), nil, "it is no file"
-  if not options.sha256 and not options.serve then return source end
+  if not (options.sha256 or options.serve or options.otlp) then return source end
   if source then found, why = digest.sha256(source) end
   own().digest = found
   if not options.sha256 or found == options.sha256 then return source end

@@ -23,17 +23,23 @@ end
 
 local ESCAPED = { ["\\"] = "\\\\", ['"'] = '\\"', ["\n"] = "\\n" }
 
--- VALUE, a part of a key, as a label's text, escaped: of a stack its functions.
-local function label_text(value)
+-- label(value) → VALUE, a part of a key, as a label's text: of a stack its functions. Then whether nothing of it is to
+-- be escaped.
+function exposition.label(value)
   if type(value) == "number" and value % 1 == 0 and value > -EXACT and value < EXACT then
-    return ("%.0f"):format(value)
+    return ("%.0f"):format(value), true
   end
   if type(value) ~= "string" then
     local is_stack = type(value) == "table" and getmetatable(value) and value.folded
     value = is_stack and value:folded() or data.plain(value)
   end
-  if #value <= LONGEST and not value:find '[%c"\\\127-\255]' then return value end
-  return (shortened(text.escape(value)):gsub('[\\"\n]', ESCAPED))
+  if #value <= LONGEST and not value:find '[%c"\\\127-\255]' then return value, true end
+  return shortened(text.escape(value)), false
+end
+
+local function label_text(value)
+  local label, is_plain = exposition.label(value)
+  return is_plain and label or (label:gsub('[\\"\n]', ESCAPED))
 end
 
 -- The labels of KEY as they stand behind a name, without their braces.
@@ -64,17 +70,26 @@ local function line(name, labels, value)
   return labels == "" and name .. " " .. value .. "\n" or name .. "{" .. labels .. "} " .. value .. "\n"
 end
 
--- The lines of a histogram of FAMILY, VALUE: the values below each end, of all, and their sum.
-local function histogram(family, labels, value)
-  local lines, buckets, at, below = {}, value:buckets(), 1, 0
-  local before = labels ~= "" and labels .. "," or ""
-  local name = family.name .. "_bucket"
-  for _, first in ipairs(family.ends) do
+-- below(family, value) → how many values of VALUE, one of a histogram FAMILY, are below each of its ends.
+function exposition.below(family, value)
+  local counts, buckets, at, below = {}, value:buckets(), 1, 0
+  for i, first in ipairs(family.ends) do
     while buckets[at] and buckets[at].high < first do
       below, at = below + buckets[at].count, at + 1
     end
+    counts[i] = below
+  end
+  return counts
+end
+
+-- The lines of a histogram of FAMILY, VALUE: the values below each end, of all, and their sum.
+local function histogram(family, labels, value)
+  local lines, counts = {}, exposition.below(family, value)
+  local before = labels ~= "" and labels .. "," or ""
+  local name = family.name .. "_bucket"
+  for i, first in ipairs(family.ends) do
     -- The values are integers: the greatest below the end is what `le` includes.
-    lines[#lines + 1] = line(name, ('%sle="%s"'):format(before, number(first - 1, family.divisor)), number(below, 1))
+    lines[i] = line(name, ('%sle="%s"'):format(before, number(first - 1, family.divisor)), number(counts[i], 1))
   end
   lines[#lines + 1] = line(name, before .. 'le="+Inf"', number(value.count, 1))
   lines[#lines + 1] = line(family.name .. "_sum", labels, number(value.sum, family.divisor))
@@ -117,17 +132,12 @@ local function by_labels(family, read, see)
   return labels, values, more
 end
 
-local function sum(values)
-  local total = values[1]
-  for i = 2, #values do total = tonumber(total) + tonumber(values[i]) end
-  return total
-end
-
 local Sums = {}
 Sums.__index = Sums
+function Sums:buckets() return self.list end
+
 -- The buckets of several histograms, as one's.
-local function together(values)
-  if #values == 1 then return values[1] end
+local function all_buckets(values)
   local all = { count = 0, sum = 0, list = {} }
   for _, value in ipairs(values) do
     all.count, all.sum = all.count + value.count, tonumber(all.sum) + tonumber(value.sum)
@@ -136,9 +146,19 @@ local function together(values)
   table.sort(all.list, function(a, b) return a.high < b.high end)
   return setmetatable(all, Sums)
 end
-function Sums:buckets() return self.list end
 
-local FIELDS = { _min = "min", _avg = "avg", _max = "max" }
+-- together(family, values) → the one value that stands for VALUES of FAMILY, whose keys read alike: the sum of a
+-- counter, the buckets of all histograms, else the first.
+function exposition.together(family, values)
+  if #values == 1 or family.type == "gauge" then return values[1] end
+  if family.type == "histogram" then return all_buckets(values) end
+  local total = values[1]
+  for i = 2, #values do total = tonumber(total) + tonumber(values[i]) end
+  return total
+end
+
+-- What each of the gauges of stats is, by the end of its name.
+exposition.FIELDS = { _min = "min", _avg = "avg", _max = "max" }
 
 -- write(family, read, is_openmetrics, put): put(text) is called with the lines of FAMILY, an entry's at a time, and
 -- without a text in between, so that the caller can pause. READ(see) calls see(key, value) for each entry. Raises what
@@ -146,16 +166,16 @@ local FIELDS = { _min = "min", _avg = "avg", _max = "max" }
 function exposition.write(family, read, is_openmetrics, put)
   local labels, values, more = by_labels(family, read, put)
   for _, suffix in ipairs(family.type == "gauge" and family.suffixes or { "" }) do
-    local name, field = family.name .. suffix, FIELDS[suffix]
+    local name, field = family.name .. suffix, exposition.FIELDS[suffix]
     put(head(name, family, is_openmetrics))
     if family.type == "counter" then name = name .. "_total" end
     for i = 1, #labels do
-      local value = values[i]
+      local value = more[i] and exposition.together(family, more[i]) or values[i]
       if family.type == "histogram" then
-        put(histogram(family, labels[i], more[i] and together(more[i]) or value))
+        put(histogram(family, labels[i], value))
       else
         if field then value = value[field] end
-        value = number(family.type == "counter" and more[i] and sum(more[i]) or value, family.divisor)
+        value = number(value, family.divisor)
         if value then put(line(name, labels[i], value)) end
       end
     end

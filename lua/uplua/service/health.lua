@@ -80,6 +80,16 @@ local function budget_families()
   return off, limits, cost
 end
 
+-- What --otlp has not delivered, where it is given.
+local function push_families()
+  if not options.otlp then return end
+  local given_up, refused = require "uplua.service.otlp".lost()
+  local lost = family("otlp_lost_requests", "counter", "requests to the collector that were not delivered", { "cause" })
+  add(lost, "the collector did not answer", given_up)
+  add(lost, "the collector refused them", refused)
+  return lost
+end
+
 -- families(errors) → those of uplua itself, with their entries. ERRORS: name of a metric → { count = … }.
 function health.families(errors)
   local hits = family("hits", "counter", "hits of the script's probes", { "probe" })
@@ -102,7 +112,9 @@ function health.families(errors)
   local info = family("script_info", "gauge", "the script that runs, and uplua's version",
     { "name", "version", "sha256" })
   add(info, { options.script or "-e", version.version, options.digest or "" }, 1)
-  return { hits, seconds, lost, failed, expired, bytes, up, info, budget_families() }
+  local list = { hits, seconds, lost, failed, expired, bytes, up, info, push_families() }
+  for _, one in ipairs { budget_families() } do list[#list + 1] = one end
+  return list
 end
 
 return health

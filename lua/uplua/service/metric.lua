@@ -82,10 +82,9 @@ local function check_type(kind)
 end
 
 local function check_buckets(range)
-  local low, high = unpack(type(range) == "table" and range or {})
-  if type(low) == "number" and type(high) == "number" and low >= 1 and high > low and high <= 2 ^ MOST_EXPONENT then
-    return range
-  end
+  local low, high, more = unpack(type(range) == "table" and range or {})
+  local are_numbers = type(low) == "number" and type(high) == "number" and more == nil
+  if are_numbers and low >= 1 and high > low and high <= 2 ^ MOST_EXPONENT then return range end
   return nil, "{ LOWEST, HIGHEST } is expected, values from 1 up, in the histogram's unit"
 end
 

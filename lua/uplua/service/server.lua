@@ -6,6 +6,8 @@ local health     = require "uplua.service.health"
 local http       = require "uplua.service.http"
 local loop       = require "uplua.base.loop"
 local metric     = require "uplua.service.metric"
+local options    = require "uplua.options"
+local otlp       = require "uplua.service.otlp"
 local profiles   = require "uplua.service.profiles"
 local rights     = require "uplua.service.rights"
 local run        = require "uplua.base.run"
@@ -18,16 +20,19 @@ local PATHS = "/metrics\tof this script, for Prometheus\n/healthz\twhether it ru
               "/profile?seconds=10\twhat it samples, for pprof\n"
 
 local own = run.part(function()
-  return { socket = nil, server = nil, errors = {} } -- errors: name of a metric → how many, and what was told
+  return { socket = nil, server = nil, started = false, errors = {} } -- name of a metric → how many, and what was told
 end)
 
--- begin(address): listens there. What connects waits until start. Raises why that cannot be, before anything is
--- attached.
-function server.begin(address)
-  http.load_library()
-  local ok, socket = pcall(core.listener.open, address)
-  if not ok then error("--serve: " .. tostring(socket), 0) end
-  own().socket = socket
+-- begin(address, url): listens at ADDRESS (nil: nowhere); what connects waits until start. Raises why that cannot be,
+-- or that nothing can be pushed to URL (nil: nothing is), before anything is attached.
+function server.begin(address, url)
+  if url then otlp.begin(url) end
+  if address then
+    http.load_library()
+    local ok, socket = pcall(core.listener.open, address)
+    if not ok then error("--serve: " .. tostring(socket), 0) end
+    own().socket = socket
+  end
   rights.begin()
 end
 
@@ -103,18 +108,32 @@ local pages = {
   ["/healthz"] = function(_, answer) answer(200, "ok\n") end,
 }
 
--- Answers from now on: everything is attached.
+-- The script's metrics that can be told of now, and uplua's own.
+local function families()
+  local list = metric.families()
+  for _, family in ipairs(health.families(own().errors)) do list[#list + 1] = family end
+  return list
+end
+
+-- Answers, and pushes, from now on: everything is attached.
 function server.start()
-  local mine = own()
+  local mine, status = own(), nil
   health.begin()
-  mine.server = http.serve(mine.socket, function(request, answer)
-    local page = pages[request.path]
-    if page then return page(request, answer) end
-    answer(request.path == "/" and 200 or 404, PATHS, { ["Content-Type"] = "text/plain; charset=utf-8" })
-  end)
-  local status = "serving metrics at " .. mine.socket:shown()
-  loop.warn(status)
+  if mine.socket then
+    mine.server = http.serve(mine.socket, function(request, answer)
+      local page = pages[request.path]
+      if page then return page(request, answer) end
+      answer(request.path == "/" and 200 or 404, PATHS, { ["Content-Type"] = "text/plain; charset=utf-8" })
+    end)
+    status = "serving metrics at " .. mine.socket:shown()
+    loop.warn(status)
+  end
+  if options.otlp then
+    status = otlp.start(options.otlp, options.every and options.every / 1e9, families, metric, failed)
+    loop.warn(status)
+  end
   rights.drop()
+  mine.started = true
   supervisor.ready(status)
 end
 
@@ -124,11 +143,12 @@ server.reload = supervisor.reload
 -- Ends it.
 function server.finish()
   local mine = own()
-  if mine.server then supervisor.stopping() end
+  if mine.started then supervisor.stopping() end
+  otlp.finish()
   if mine.server then mine.server:close() end
   health.finish()
   if mine.socket then mine.socket:close() end
-  mine.server, mine.socket = nil, nil
+  mine.server, mine.socket, mine.started = nil, nil, false
 end
 
 return server

@@ -282,7 +282,8 @@ end
 local function hits(rest, returns, spec)
   local ok, sites = pcall(core.probe.resolve, rest, "exact", returns)
   if not ok or not sites then return { { probe = spec } } end -- the probe tells why, or waits for the library
-  local list, result = sites:list(), returns and sites:result() or nil
+  local list, skipped = sites:list()
+  local result = returns and sites:result() or nil
   local numbered = { { probe = spec, result = result, raw = returns and not result and #list > 1, sites = list,
                        results = function() return sites:results() end } }
   if not returns and all_inside(list) then return hits_inside(list, spec) end
@@ -305,7 +306,9 @@ local function hits(rest, returns, spec)
       seen[one] = true
     end
   end
-  return named and #parts > 1 and parts or numbered
+  if not (named and #parts > 1) then return numbered end
+  warn_skipped(returns and "uretprobe" or "uprobe", rest, skipped) -- probes of the parts do not know of these
+  return parts
 end
 
 local ENDS = { [4] = true, [5] = true, [11] = true } -- SIGILL, SIGTRAP, SIGSEGV
