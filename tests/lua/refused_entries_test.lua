@@ -116,7 +116,7 @@ else
   like(run.out, "plain +23\n", "a pattern counts the other functions")
   like(run.err, "1: the kernel puts no probe in code that is mapped writable\n", "… and leaves it out")
   run = target.uplua(("trace.lua \"%s:*l*\" -- %s"):format(program, program))
-  like(run.err, "1: the kernel puts no probe in code that is mapped writable\n", "so does trace.lua, which says it, too")
+  like(run.err, "1: the kernel puts no probe in code that is mapped writable\n", "so does trace.lua, and says it")
 end
 target.done()
 tap.done_testing()
