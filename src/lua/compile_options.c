@@ -118,8 +118,10 @@ static struct kernel_returns find_returns(bool explained)
 static const struct kernel_returns *returns(void)
 {
     static struct kernel_returns found;
-    if (!found.task_uprobes)
+    static bool looked;
+    if (!looked)
         found = find_returns(false);
+    looked = true;
     return &found;
 }
 

@@ -1,6 +1,7 @@
 -- --budget: a probe that takes too much is off for a while, which is told everywhere; what takes little stays.
-local tap    = require "tap"
-local target = require "target"
+local service = require "service"
+local tap     = require "tap"
+local target  = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
 
 local function file(name) return target.read(target.folder() .. "/" .. name) end
@@ -48,18 +49,15 @@ is(run.err, "", "what is within the budget stays")
 
 -- As metrics, and the probe comes back.
 if pcall(require("ffi").load, "libmicrohttpd.so.12") then
-  run = target.shell(([[
+  run = target.shell(service.SHELL .. ([[
     cat >"$D/x.lua" <<'END'
 %s
 END
     ./uplua --serve 0 --budget 10 "$D/x.lua" -- ./build/targets/flood 12 >"$D/out" 2>"$D/err" &
     uplua=$!
-    await 'grep -q "serving metrics at" "$D/err"' $uplua
-    port=$(sed -n 's/.*serving metrics at .*:\([0-9]*\)$/\1/p' "$D/err")
+    serving $uplua
     await 'grep -q "is off for" "$D/err"' $uplua
-    exec 8<>/dev/tcp/127.0.0.1/$port
-    printf "GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n" >&8
-    timeout 20 cat <&8 | tr -d '\r' >"$D/metrics"
+    ask /metrics >"$D/metrics"
     await 'grep -q "is on again" "$D/err"' $uplua
     wait $uplua
   ]]):format(PROBES))

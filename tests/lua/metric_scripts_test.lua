@@ -1,7 +1,8 @@
 -- The scripts that are for metrics: sslmetrics, diskmetrics, runqmetrics, heapmetrics; served, and at a terminal.
-local cjson  = require "cjson"
-local tap    = require "tap"
-local target = require "target"
+local cjson   = require "cjson"
+local service = require "service"
+local tap     = require "tap"
+local target  = require "target"
 local is, like, ok = tap.is, tap.like, tap.ok
 
 local SERVES = pcall(require("ffi").load, "libmicrohttpd.so.12")
@@ -18,19 +19,12 @@ end
 
 -- Serves SCRIPT with ARGUMENTS until WAIT, a condition of bash with `ask`, holds; then what it exports.
 local function exported(script, arguments, wait)
-  local run = target.shell(([[
+  local run = target.shell(service.SHELL .. ([[
     ./uplua --serve 0 %s %s >"$D/out" 2>"$D/err" &
     uplua=$!
-    await 'grep -q "serving metrics at" "$D/err"' $uplua
-    port=$(sed -n 's/.*serving metrics at .*:\([0-9]*\)$/\1/p' "$D/err")
-    ask() {
-      exec 8<>/dev/tcp/127.0.0.1/$port
-      printf "GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n" >&8
-      timeout 20 cat <&8 | tr -d '\r'
-      exec 8>&-
-    }
+    serving $uplua
     await '%s' $uplua
-    ask >"$D/metrics"
+    ask /metrics >"$D/metrics"
     kill -TERM $uplua
     wait $uplua
   ]]):format(script, arguments, wait))
@@ -97,7 +91,7 @@ if tap.has("python3") and tap.has("openssl") then
   ok((row.p50 or 0) > 1e5 and row.max < 1e10 and row.max >= row.p50, "… and their times")
   if SERVES then
     local text = exported("scripts/sslmetrics.lua", command .. " 60",
-      [[ask | grep -q "^ssl_unfinished_total{process=\"python3\"} 14$"]])
+      [[ask /metrics | grep -q "^ssl_unfinished_total{process=\"python3\"} 14$"]])
     is(total(text, "ssl_handshake_seconds_count", 'process="python3"'), 46, "as metrics")
     is(total(text, "ssl_read_bytes_total", 'process="python3"'), 4646, "… bytes")
     ok(not text:find "\nuplua_lost_total{", "… exactly")
@@ -115,7 +109,7 @@ ok(waits and waits.p50 > 0 and waits.max >= waits.p50 and waits.sum >= waits.max
 like(target.uplua("runqmetrics.lua " .. NAPS).out, "^Cgroup +Times +p50 +p99 +Longest +Total\n/", "by cgroup")
 if SERVES then
   local text = exported("scripts/runqmetrics.lua", "--by process " .. NAPS:sub(1, -2) .. " sleep 60'",
-    [[ask | grep -qE "^runq_wait_seconds_count[{].*perl.*[}] [0-9]{3}"]])
+    [[ask /metrics | grep -qE "^runq_wait_seconds_count[{].*perl.*[}] [0-9]{3}"]])
   ok(total(text, "runq_wait_seconds_count", 'comm="perl",pid="%d+"') >= 101, "as metrics, with the columns as labels")
   like(text, '\nuplua_series_expired_total{metric="runq_wait_seconds"} 0\n', "… that expire")
 end
@@ -141,7 +135,7 @@ else
   ok(bytes >= (101 - unseen) * 65536 and bytes < 202 * 65536, "… of its size", bytes)
   if SERVES then
     local text = exported("--follow scripts/diskmetrics.lua", ("-- sh -c '%s; exec sleep 60'"):format(COMMAND),
-      [[ask | grep -qE "^disk_bytes_total[{].*write.*[}] [0-9]{7}"]])
+      [[ask /metrics | grep -qE "^disk_device_seconds_count[{].*write.*[}] (7[89]|[89][0-9]|[0-9]{3,})$"]])
     local labels = ('device="%s",operation="write"'):format(device)
     ok(total(text, "disk_device_seconds_count", labels) >= 101 - 23, "as metrics")
     like(text, "\ndisk_unseen_requests_total %d+\n", "… with those that were not seen done")
@@ -163,7 +157,7 @@ like(target.uplua("--format json heapmetrics.lua --top 1 -- ./build/targets/leak
   '"stack":"leak_large[^"]*".*"stack":"%(others%)"', "… what is not among the largest is one")
 if SERVES then
   local text = exported("scripts/heapmetrics.lua", [[-- perl -e '$x = "a" x 20000000; sleep 60']],
-    [[ask | grep -qE "^heap_live_bytes[{].*[}] [0-9]{8}"]])
+    [[ask /metrics | grep -qE "^heap_live_bytes[{].*[}] [0-9]{8}"]])
   ok(total(text, "heap_live_bytes", "stack=") >= 2e7, "as metrics")
   ok(total(text, "heap_live_blocks", "stack=") >= 1 and text:find "\nheap_allocations_total %d+\n", "… with counts")
 end

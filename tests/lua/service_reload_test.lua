@@ -27,7 +27,7 @@ up.metric("adds", adds, { help = "%s" })
 end
 
 -- Runs STEPS, a script of bash, beside uplua with OPTIONS on the first of VERSIONS, { name = text }. In them
---   ask            is what /metrics answers, without comments
+--   ask /metrics   is what it answers (service.SHELL)
 --   save NAME      puts that version in the script's place
 --   heard N TEXT   waits until standard error has N lines with TEXT
 --   run            has the traced program call add3 23 times, and waits until COUNTER is N
@@ -36,22 +36,15 @@ local function served(options, versions, steps)
   for name, text in pairs(versions) do
     files[#files + 1] = ("cat >\"$D/%s\" <<'END'\n%s\nEND\n"):format(name, text)
   end
-  return target.shell(([=[
+  return target.shell(service.SHELL .. ([=[
     %s
     cp "$D/first" "$D/x.lua"
     ./uplua %s --serve 0 "$D/x.lua" >"$D/out" 2>"$D/err" &
     uplua=$!
-    await 'grep -q "serving metrics at" "$D/err"' $uplua
-    port=$(sed -n 's/.*serving metrics at .*:\([0-9]*\)$/\1/p' "$D/err")
-    ask() {
-      exec 8<>/dev/tcp/127.0.0.1/$port
-      printf "GET /metrics HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n" >&8
-      timeout 20 cat <&8 | tr -d '\r'
-      exec 8>&-
-    }
+    serving $uplua
     save() { cp "$D/$1" "$D/.new" && mv "$D/.new" "$D/x.lua"; }
     heard() { n=$1 text=$2; await '[ "$(grep -c "$text" "$D/err")" -ge $n ]' $uplua; }
-    run() { %s 1 >/dev/null; sum=$1; await 'ask | grep -qx "adds_total $sum"' $uplua; }
+    run() { %s 1 >/dev/null; sum=$1; await 'ask /metrics | grep -qx "adds_total $sum"' $uplua; }
     %s
     kill -TERM $uplua
     wait $uplua
@@ -79,11 +72,11 @@ for _, way in ipairs { { "SIGHUP", "", "kill -HUP $uplua" }, { "--watch", "--wat
   local name, options, asked = unpack(way)
   local run = served(options, VERSIONS, ([[
     run 23
-    ask >"$D/at-first"
+    ask /metrics >"$D/at-first"
     save second; ASKED
     heard 1 'x.lua: 1 probe in the place of 1'
     run 46
-    ask >"$D/changed"
+    ask /metrics >"$D/changed"
     n=0
     for bad in bad unknown twice empty; do
       save $bad; ASKED
@@ -91,15 +84,15 @@ for _, way in ipairs { { "SIGHUP", "", "kill -HUP $uplua" }, { "--watch", "--wat
       heard $n 'as it was before goes on'
     done
     run 69
-    ask >"$D/refused"
+    ask /metrics >"$D/refused"
     save third; ASKED
     heard 2 'x.lua: 1 probe in the place of 1'
     run 92
-    ask >"$D/more"
+    ask /metrics >"$D/more"
     save unlike; ASKED
     heard 1 'adds is declared differently, and begins anew'
     run 23
-    ask >"$D/anew"
+    ask /metrics >"$D/anew"
   ]]):gsub("ASKED", asked))
   like(run.noise, "status 143\n$", name .. ": the run goes on, and ends by its signal")
   local texts = {}

@@ -176,5 +176,32 @@ local listed = target.uplua("--list " .. TRACEPOINTS).out:gsub("tracepoint:sysca
 local count = select(2, listed:gsub("tracepoint:", ""))
 like(target.uplua("--check trace.lua " .. TRACEPOINTS).out, ("trace.lua: %d handlers compile\n"):format(count),
      "each tracepoint of the kernel")
+
+-- A program that executes itself: at the return the text is the new program's memory, at the same address.
+local cc = os.getenv "CC" or "cc"
+if require "ffi".arch == "x64" and tap.has(cc, "gcc") then
+  local folder = target.folder() .. "-own"
+  os.execute("mkdir -p " .. folder)
+  local file = assert(io.open(folder .. "/again.c", "w"))
+  file:write [[
+    #include <stdio.h>
+    #include <stdlib.h>
+    #include <unistd.h>
+    static char own[256];
+    int main(int count, char **words)
+    {
+        int left = atoi(words[1]);
+        char next[16];
+        snprintf(own, sizeof own, "%s", words[0]);
+        snprintf(next, sizeof next, "%d", left - 1);
+        if (left) execv(own, (char *[]){own, next, NULL});
+    }
+  ]]
+  file:close()
+  assert(os.execute(("%s -O1 -w -no-pie -fno-pie -o %s/again %s/again.c"):format(cc, folder, folder)) == 0)
+  local out = target.uplua(("trace.lua --return syscall:execve -- %s/again 4"):format(folder)).out
+  is(select(2, out:gsub("execve%(filename=%(gone with the program that called%), [^\n]*%) = 0", "")), 4,
+    "the text of an execve that has succeeded is gone")
+end
 target.done()
 tap.done_testing()

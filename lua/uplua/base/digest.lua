@@ -1,5 +1,6 @@
 -- SHA-256 (FIPS 180-4) by OpenSSL's library, which is looked for when it is first asked for.
-local ffi = require "ffi"
+local ffi     = require "ffi"
+local library = require "uplua.base.library"
 
 local digest = {}
 
@@ -15,18 +16,14 @@ local NAMES = { "libcrypto.so.3", "libcrypto.so.1.1", "libcrypto.so" }
 
 -- sha256(bytes) → the digest in hexadecimal digits; nil and how the library is had where it is not there.
 function digest.sha256(bytes)
-  for _, name in ipairs(NAMES) do
-    local ok, library = pcall(ffi.load, name)
-    if ok then
-      local context, found, hex = ffi.new "uplua_sha256", ffi.new "unsigned char[32]", {}
-      library.SHA256_Init(context)
-      library.SHA256_Update(context, bytes, #bytes)
-      library.SHA256_Final(found, context)
-      for i = 0, 31 do hex[i + 1] = ("%02x"):format(found[i]) end
-      return table.concat(hex)
-    end
-  end
-  return nil, "SHA-256 needs OpenSSL's libcrypto: apt-get install openssl"
+  local crypto = library.first(NAMES)
+  if not crypto then return nil, "SHA-256 needs OpenSSL's libcrypto: apt-get install openssl" end
+  local context, found, hex = ffi.new "uplua_sha256", ffi.new "unsigned char[32]", {}
+  crypto.SHA256_Init(context)
+  crypto.SHA256_Update(context, bytes, #bytes)
+  crypto.SHA256_Final(found, context)
+  for i = 0, 31 do hex[i + 1] = ("%02x"):format(found[i]) end
+  return table.concat(hex)
 end
 
 return digest

@@ -9,23 +9,13 @@ local price = {}
 -- at the clock; nil and the reason where it does not.
 price.count = core.cost.count_runs
 
--- program(program) → how often the kernel has counted that PROGRAM, an item's, was hit, and its ns.
-function price.program(program)
+-- How often the kernel has counted that PROGRAM, an item's, was hit, and its ns.
+local function of_program(program)
   local runs, ns = core.cost.runs(program.fd)
   local entries, entry_ns = 0, 0
   if program.entry_fd and not program.session then entries, entry_ns = core.cost.runs(program.entry_fd) end
   runs, entries = runs or 0, entries or 0
   return program.session and runs / 2 or math.max(runs, entries), (ns or 0) + (entry_ns or 0)
-end
-
--- taken(handle) → the same of all programs of the probe HANDLE.
-function price.taken(handle)
-  local hits, sum = 0, 0
-  for _, item in ipairs(handle.items) do
-    local hit, ns = price.program(item.program)
-    hits, sum = hits + hit, sum + ns
-  end
-  return hits, sum
 end
 
 local Meter = {}
@@ -40,7 +30,7 @@ end
 function Meter:read(handle)
   local hits, sum = 0, 0
   for _, item in ipairs(handle.items) do
-    local hit, ns = price.program(item.program)
+    local hit, ns = of_program(item.program)
     local before = self.seen[item.program] or { 0, 0 }
     hits, sum = hits + hit - before[1], sum + ns - before[2]
     self.seen[item.program] = { hit, ns }

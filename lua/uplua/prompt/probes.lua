@@ -16,14 +16,14 @@ local function all() return require "uplua.probe.handle".probes() end
 local function measure(list)
   local counting, why = price.count()
   if not counting then return nil, why end
-  local before, measured = {}, {}
+  local meter, measured = price.meter(), {}
   local begin = core.loop.now()
-  for i, handle in ipairs(list) do before[i] = { price.taken(handle) } end
+  for _, handle in ipairs(list) do meter:read(handle) end
   core.loop.new():wait({}, MEASURED) -- or until Ctrl-C
   local seconds = core.loop.now() - begin
   for i, handle in ipairs(list) do
-    local hits, ns = price.taken(handle)
-    measured[i] = { hits - before[i][1], ns - before[i][2], seconds }
+    local hits, ns = meter:read(handle)
+    measured[i] = { hits, ns, seconds }
   end
   core.system.close(counting)
   return measured

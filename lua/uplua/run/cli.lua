@@ -183,6 +183,16 @@ local FORMATS = { json = true, csv = true, text = true }
 
 -- Each option: what it does with its value; a flag has none. One with a value may be given once, unless it takes
 -- `several`, or says more of that itself.
+-- What sets the option NAME to a time in ns, no shorter than LEAST, a text (nil: any will do).
+local function time(name, least)
+  return function(options, value)
+    local ns, message = text.duration(value)
+    if not ns then wrong("--%s: %s", name, message) end
+    if least and ns < text.duration(least) then wrong("--%s: %s is below the least, %s", name, value, least) end
+    options[name] = ns
+  end
+end
+
 local known = {
   ["--execute"]  = { several = true, value = "CODE", set = add_code },
   ["--pid"]      = { several = true, value = "PID", set = function(options, word)
@@ -224,11 +234,7 @@ local known = {
     end
     options.returns = value
   end },
-  ["--duration"] = { value = "TIME", set = function(options, value)
-    local ns, message = text.duration(value)
-    if not ns then wrong("--duration: %s", message) end
-    options.duration = ns
-  end },
+  ["--duration"] = { value = "TIME", set = time "duration" },
   ["--output"]   = { value = "FILE", set = function(options, file) options.output = file end },
   ["--format"]   = { value = "json|csv|text", set = function(options, name)
     if not FORMATS[name] then wrong("--format is json, csv or text; got '%s'", name) end
@@ -250,12 +256,7 @@ local known = {
   ["--as"]       = { value = "USER", set = function(options, user) options.as = user end },
   ["--keep"]     = { set = function(options) options.keep = true end },
   ["--otlp"]     = { value = "URL", set = function(options, url) options.otlp = url end },
-  ["--every"]    = { value = "TIME", set = function(options, value)
-    local ns, message = text.duration(value)
-    if not ns then wrong("--every: %s", message) end
-    if ns < 1e8 then wrong("--every: %s is below the least, 100ms", value) end
-    options.every = ns
-  end },
+  ["--every"]    = { value = "TIME", set = time("every", "100ms") },
   ["--serve"]    = { value = "ADDRESS", set = function(options, address) options.serve = address end },
   ["--strict"]   = { set = function(options) options.strict = true end },
   ["--lines"]    = { set = function(options) options.lines = true end },
@@ -266,12 +267,7 @@ local known = {
     if not n or n < 0 or n ~= math.floor(n) then wrong("--top needs a whole number from 0 up; got '%s'", value) end
     options.top = n
   end },
-  ["--interval"] = { value = "TIME", set = function(options, value)
-    local ns, message = text.duration(value)
-    if not ns then wrong("--interval: %s", message) end
-    if ns < 1e7 then wrong("--interval: %s is below the least, 10ms", value) end
-    options.interval = ns
-  end },
+  ["--interval"] = { value = "TIME", set = time("interval", "10ms") },
   ["--kernel"]   = { set = function(options) set_stacks(options, "kernel") end },
   ["--user"]     = { set = function(options) set_stacks(options, "user") end },
   ["--emit"]     = { value = "FILE", set = function(options, file) options.emit = file end },

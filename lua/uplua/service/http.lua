@@ -1,7 +1,8 @@
 -- HTTP by libmicrohttpd, which is looked for when something is served, in the loop of the run: a request is a call of a
 -- function. MHD's manual: https://www.gnu.org/software/libmicrohttpd/manual/
-local ffi  = require "ffi"
-local loop = require "uplua.base.loop"
+local ffi     = require "ffi"
+local library = require "uplua.base.library"
+local loop    = require "uplua.base.loop"
 
 local http = {}
 
@@ -42,11 +43,8 @@ local INFO_EPOLL_FD, HEADER_KIND, ARGUMENT_KIND, MUST_COPY, YES, NO = 3, 1, 8, 2
 
 -- load_library() → libmicrohttpd. Raises that it is not there, and how it is had.
 function http.load_library()
-  for _, name in ipairs { "libmicrohttpd.so.12", "libmicrohttpd.so" } do
-    local ok, library = pcall(ffi.load, name)
-    if ok then return library end
-  end
-  error("--serve needs libmicrohttpd: apt-get install libmicrohttpd12", 0)
+  return library.first { "libmicrohttpd.so.12", "libmicrohttpd.so" } or
+    error("--serve needs libmicrohttpd: apt-get install libmicrohttpd12", 0)
 end
 
 -- Calls FN(...) outside of compiled code: C may call back from there.

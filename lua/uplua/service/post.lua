@@ -1,7 +1,8 @@
 -- HTTP requests by libcurl, which is looked for when something is to be sent, in the loop of the run: nothing waits for
 -- the other side. libcurl's manual: https://curl.se/libcurl/c/
-local ffi  = require "ffi"
-local loop = require "uplua.base.loop"
+local ffi     = require "ffi"
+local library = require "uplua.base.library"
+local loop    = require "uplua.base.loop"
 
 local post = {}
 
@@ -39,11 +40,8 @@ local function long(number) return ffi.cast("long", number) end
 
 -- load_library() → libcurl. Raises that it is not there, and how it is had.
 function post.load_library()
-  for _, name in ipairs { "libcurl.so.4", "libcurl-gnutls.so.4" } do
-    local ok, library = pcall(ffi.load, name)
-    if ok then return library end
-  end
-  error("--otlp needs libcurl: apt-get install libcurl4", 0)
+  return library.first { "libcurl.so.4", "libcurl-gnutls.so.4" } or
+    error("--otlp needs libcurl: apt-get install libcurl4", 0)
 end
 
 local Client = {}
